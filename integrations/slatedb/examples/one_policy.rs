@@ -58,5 +58,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     assert!(reader.get("key 2000 of table 3").await?.is_none());
     reader.close().await?;
     println!("reader: {:?}", policy.outcomes());
+    let verdict = policy.verdict(); // are the filters in use, and do they deny anything?
+    assert!(verdict.is_fine(), "{verdict}");
+    println!("{verdict}");
     Ok(())
 }

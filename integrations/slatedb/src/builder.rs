@@ -31,7 +31,7 @@ impl TableFilterBuilder {
         match self.options.open_owned(block) {
             Ok(block) => {
                 self.tally.built();
-                Some(TableFilter::of_keys(block))
+                Some(TableFilter::of_keys(block, &self.tally))
             }
             Err(refused) => {
                 self.tally.failed(refused.error());
@@ -48,6 +48,7 @@ impl slatedb::FilterBuilder for TableFilterBuilder {
     }
 
     fn build(&mut self) -> Arc<dyn Filter> {
-        Arc::new(self.finish().unwrap_or_else(|| TableFilter::unusable(&[])))
+        let filter = self.finish();
+        Arc::new(filter.unwrap_or_else(|| TableFilter::unusable(&[], &self.tally)))
     }
 }

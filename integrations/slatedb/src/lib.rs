@@ -17,6 +17,7 @@
 //! assert_eq!(db.get(b"absent").await?, None);
 //! db.close().await?;
 //! assert_eq!(policy.outcomes().ignored(), 0);
+//! println!("{}", policy.verdict()); // are the filters in use, and do they deny anything?
 //! # Ok(())
 //! # })
 //! # }
@@ -35,7 +36,9 @@ pub mod measure;
 mod outcomes;
 mod policy;
 mod ranges;
+mod verdict;
 
 pub use outcomes::Outcomes;
 pub use policy::{FilterBlockPolicy, PolicyError};
 pub use ranges::RangeBlockPolicy;
+pub use verdict::{Finding, MIN_QUERIES, Verdict};

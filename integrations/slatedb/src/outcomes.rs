@@ -24,6 +24,10 @@ pub struct Outcomes {
     pub newer: u64,
     /// Stored filters that were hashed under a secret key which the policy does not have.
     pub mismatched: u64,
+    /// Queries that filters in use denied: each saved the table's index or a data block.
+    pub denied: u64,
+    /// Queries that filters in use passed, of keys that are in the table or not.
+    pub passed: u64,
 }
 
 impl Outcomes {
@@ -43,6 +47,8 @@ pub(crate) struct Tally {
     damaged: AtomicU64,
     newer: AtomicU64,
     mismatched: AtomicU64,
+    denied: AtomicU64,
+    passed: AtomicU64,
     first_failure: OnceLock<String>,
 }
 
@@ -53,6 +59,11 @@ impl Tally {
 
     pub(crate) fn opened(&self) {
         add_one(&self.opened);
+    }
+
+    /// Counts an answer to a query that the filter could answer.
+    pub(crate) fn queried(&self, matches: bool) {
+        add_one(if matches { &self.passed } else { &self.denied });
     }
 
     pub(crate) fn failed(&self, error: impl Display) {
@@ -97,6 +108,8 @@ impl Tally {
             damaged: self.damaged.load(Ordering::Relaxed),
             newer: self.newer.load(Ordering::Relaxed),
             mismatched: self.mismatched.load(Ordering::Relaxed),
+            denied: self.denied.load(Ordering::Relaxed),
+            passed: self.passed.load(Ordering::Relaxed),
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::builder::TableFilterBuilder;
 use crate::filter::TableFilter;
 use crate::outcomes::{Outcomes, Tally};
+use crate::verdict::Verdict;
 use filterblock::{
     AlignedBytes, DecodeError, FilterBlockBuilder, FilterPolicy, KeyTransform, OpenOptions, ParsePolicyError,
 };
@@ -81,6 +82,11 @@ impl FilterBlockPolicy {
         self.tally.outcomes()
     }
 
+    /// Returns whether the filters are in use and deny something. See [`Verdict`].
+    pub fn verdict(&self) -> Verdict {
+        Verdict::of(&self.outcomes())
+    }
+
     /// The first failure, which was logged as a warning, too; later ones are counted only.
     pub fn first_failure(&self) -> Option<&str> {
         self.tally.first_failure()
@@ -96,7 +102,7 @@ impl FilterBlockPolicy {
             }
             opened => opened,
         };
-        opened.map(TableFilter::of_keys).map_err(|refused| refused.error())
+        opened.map(|block| TableFilter::of_keys(block, &self.tally)).map_err(|refused| refused.error())
     }
 
     /// Returns the options for blocks of this policy.

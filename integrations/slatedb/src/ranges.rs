@@ -2,6 +2,7 @@
 
 use crate::filter::TableFilter;
 use crate::outcomes::{Outcomes, Tally};
+use crate::verdict::Verdict;
 use filterblock::range::{RangeFilter, RangeFilterBuilder, RangePolicy};
 use filterblock::{AlignedBytes, DecodeError, OpenOptions, ParsePolicyError};
 use slatedb::{Filter, RowEntry};
@@ -53,14 +54,19 @@ impl RangeBlockPolicy {
         self.tally.outcomes()
     }
 
+    /// Returns whether the filters are in use and deny something. See [`Verdict`].
+    pub fn verdict(&self) -> Verdict {
+        Verdict::of(&self.outcomes())
+    }
+
     /// The first failure, which was logged as a warning, too; later ones are counted only.
     pub fn first_failure(&self) -> Option<&str> {
         self.tally.first_failure()
     }
 }
 
-fn open(block: AlignedBytes) -> Result<TableFilter, DecodeError> {
-    RangeFilter::open(block, &OpenOptions::new()).map(TableFilter::of_ranges)
+fn open(block: AlignedBytes, tally: &Arc<Tally>) -> Result<TableFilter, DecodeError> {
+    RangeFilter::open(block, &OpenOptions::new()).map(|filter| TableFilter::of_ranges(filter, tally))
 }
 
 impl slatedb::FilterPolicy for RangeBlockPolicy {
@@ -74,7 +80,7 @@ impl slatedb::FilterPolicy for RangeBlockPolicy {
 
     /// Bytes that are not a usable filter match every query.
     fn decode(&self, data: &[u8]) -> Arc<dyn Filter> {
-        TableFilter::decoded(data, &self.tally, open)
+        TableFilter::decoded(data, &self.tally, |block| open(block, &self.tally))
     }
 
     fn estimate_size(&self, num_keys: usize) -> usize {
@@ -106,7 +112,9 @@ impl slatedb::FilterBuilder for Builder {
     /// The filter. If none could be built, an empty string is stored, which matches every query.
     fn build(&mut self) -> Arc<dyn Filter> {
         let built = self.builder.finish().map_err(|error| error.to_string());
-        match built.and_then(|block| open(AlignedBytes::copy_of(&block)).map_err(|error| error.to_string())) {
+        match built
+            .and_then(|block| open(AlignedBytes::copy_of(&block), &self.tally).map_err(|error| error.to_string()))
+        {
             Ok(filter) => {
                 self.tally.built();
                 Arc::new(filter)
@@ -114,7 +122,7 @@ impl slatedb::FilterBuilder for Builder {
             Err(error) => {
                 self.builder.clear();
                 self.tally.failed(error);
-                Arc::new(TableFilter::unusable(&[]))
+                Arc::new(TableFilter::unusable(&[], &self.tally))
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use filterblock::{FilterKind, FilterPolicy, KeyHasher};
-use filterblock_slatedb::{FilterBlockPolicy, PolicyError, RangeBlockPolicy};
+use filterblock_slatedb::{FilterBlockPolicy, Finding, MIN_QUERIES, Outcomes, PolicyError, RangeBlockPolicy, Verdict};
 use slatedb::{Filter, FilterPolicy as _, FilterQuery, RowEntry, ValueDeletable};
 use std::ops::Bound::{Excluded, Included, Unbounded};
 use std::sync::Arc;
@@ -254,6 +254,12 @@ fn range_filters_answer_every_bound() {
     }
     assert!(absent > ROWS, "{absent} of {} ranges ruled out", 2 * ROWS);
     assert!(!asks(Included(key(3 * ROWS)), Unbounded) && !filter.might_match(&FilterQuery::prefix("x".into())));
+    // Bounds that are not in order define nothing, and are never denied.
+    for i in 0..ROWS {
+        let (low, high) = (key(3 * i + 1), key(3 * i + 2));
+        assert!(asks(Included(high.clone()), Included(low.clone())), "{i}");
+        assert!(asks(Excluded(high), Excluded(low.clone())) && asks(Included(low.clone()), Excluded(low)), "{i}");
+    }
     let outcomes = policy.outcomes();
     assert_eq!((outcomes.built, outcomes.opened, outcomes.ignored()), (1, 1, 0));
 }
@@ -287,6 +293,72 @@ fn bytes_that_are_no_range_filter_match_every_range() {
     // And the other way round.
     assert!((0..ROWS).all(|i| matches_point(&*keys.decode(&bytes), key(i))));
     assert_eq!((keys.outcomes().mismatched, keys.outcomes().opened), (ROWS, 0));
+}
+
+/// A builder's filter of nothing, and its second one, would deny every key. Neither is built.
+#[test]
+fn nothing_is_denied_by_a_builder_that_was_given_nothing_or_finishes_twice() {
+    let ranges: RangeBlockPolicy = "range:14".parse().unwrap();
+    let mut builders: Vec<_> = policies().map(|policy| (policy.to_string(), policy.builder())).collect();
+    builders.push((ranges.to_string(), ranges.builder()));
+    for (text, builder) in &mut builders {
+        let is_none = |filter: &dyn Filter| {
+            assert!(encoded(filter).is_empty(), "{text}");
+            assert!(matches_point(filter, key(1)) && filter.might_match(&FilterQuery::prefix(key(1))), "{text}");
+            assert!(filter.might_match(&FilterQuery::range(Included(key(1)), Unbounded)), "{text}");
+        };
+        is_none(&*builder.build());
+        (0..ROWS).for_each(|i| builder.add_entry(&entry(key(i), ValueDeletable::Tombstone)));
+        let filter = builder.build();
+        assert!(!encoded(&*filter).is_empty() && (0..ROWS).all(|i| matches_point(&*filter, key(i))), "{text}");
+        is_none(&*builder.build());
+    }
+    let outcomes = ranges.outcomes();
+    assert_eq!((outcomes.built, outcomes.failed), (1, 2), "each is counted");
+}
+
+#[test]
+fn policies_say_whether_their_filters_are_in_use() {
+    let writer = policy("blocked:10");
+    let bytes = encoded(&*built(&writer, ROWS));
+    let verdict = |use_it: &dyn Fn(&FilterBlockPolicy)| {
+        let reader = policy("blocked:10");
+        use_it(&reader);
+        let Verdict { findings, denied, queries, .. } = reader.verdict();
+        let Outcomes { denied: denials, passed, .. } = reader.outcomes();
+        assert_eq!((denied, queries), (denials, denials + passed));
+        let text = reader.verdict().to_string();
+        assert_eq!(text.lines().count(), findings.len() + 1, "{text}");
+        assert_eq!(reader.verdict().is_fine(), findings.is_empty());
+        findings
+    };
+    let look_up = |reader: &FilterBlockPolicy, bytes: &[u8], rows: std::ops::Range<u64>| {
+        let filter = reader.decode(bytes);
+        rows.for_each(|i| _ = matches_point(&*filter, key(i)));
+    };
+    assert_eq!(verdict(&|_| {}), [Finding::NothingRead]);
+    assert_eq!(writer.verdict().findings, [], "a writer that has built one");
+    assert_eq!(verdict(&|reader| look_up(reader, &bytes, 0..2 * ROWS)), []);
+    assert_eq!(verdict(&|reader| look_up(reader, &bytes, 0..0)), [Finding::NeverQueried { filters: 1 }]);
+    assert_eq!(verdict(&|reader| look_up(reader, b"damaged", 0..9)), [Finding::Unusable { filters: 1, of: 1 }]);
+    let (part, missing) = (Finding::Unusable { filters: 1, of: 3 }, Finding::Missing { tables: 1, of: 3 });
+    let each = [&bytes[..], b"damaged", b""];
+    assert_eq!(
+        verdict(&|reader| each.iter().for_each(|bytes| look_up(reader, bytes, ROWS..ROWS + 99))),
+        [part, missing]
+    );
+    let queries = MIN_QUERIES;
+    assert_eq!(verdict(&|reader| look_up(reader, &bytes, 0..queries)), [Finding::NeverDenied { queries }]);
+    assert_eq!(verdict(&|reader| look_up(reader, &bytes, 0..queries - 1)), []);
+    let not_built = Finding::NotBuilt { tables: 1 };
+    assert_eq!(verdict(&|writer| drop(writer.builder().build())), [Finding::NothingRead, not_built]);
+    // Queries that a filter of whole keys cannot answer, which it gets where another policy answers scans.
+    let scanned = verdict(&|reader| {
+        let filter = reader.decode(&bytes);
+        assert!(filter.might_match(&FilterQuery::prefix(key(ROWS))));
+        assert!(filter.might_match(&FilterQuery::range(Included(key(ROWS)), Unbounded)));
+    });
+    assert_eq!(scanned, [Finding::NeverQueried { filters: 1 }]);
 }
 
 #[test]

@@ -3,6 +3,8 @@
 use super::database;
 use anyhow::Result;
 use filterblock_slatedb::measure::{Caching, Counters, Database, FilterChoice, Reader, Scratch, flush};
+use slatedb::IterationOrder;
+use slatedb::config::ScanOptions;
 use std::ops::Bound;
 
 const TABLES: usize = 4;
@@ -30,11 +32,11 @@ async fn fill(database: &Database, writers: [&str; TABLES]) -> Result<()> {
     Ok(())
 }
 
-/// Scans between rows, beside rows and over several, with every form of bound, and of prefixes: the rows, and SlateDB's
-/// counts.
+/// Scans between rows, beside rows and over several, with every form of bound, in both orders, and of prefixes: the rows,
+/// and SlateDB's counts.
 async fn scans(database: &Database) -> Result<(Vec<Vec<u8>>, Counters)> {
     let reader = Reader::open(database, Caching::Metadata).await?;
-    let mut found = Vec::new();
+    let (mut found, descending) = (Vec::new(), ScanOptions::default().with_order(IterationOrder::Descending));
     for i in 0..400 {
         let from = key(i * 37 % ROWS);
         let (beside, to) = ([&from[..], b"!"].concat(), key((i * 37 + i % 5) % ROWS));
@@ -54,10 +56,17 @@ async fn scans(database: &Database) -> Result<(Vec<Vec<u8>>, Counters)> {
             (Bound::Excluded(key(ROWS - 1 - i % 3)), Bound::Unbounded),
         ];
         for range in ranges.into_iter().filter(is_not_reversed) {
-            let mut scan = reader.db().scan(range).await?;
+            let (mut rows, mut reversed) = (Vec::new(), Vec::new());
+            let mut scan = reader.db().scan(range.clone()).await?;
             while let Some(row) = scan.next().await? {
-                found.push(row.key.to_vec());
+                rows.push(row.key.to_vec());
             }
+            let mut scan = reader.db().scan_with_options(range, &descending).await?;
+            while let Some(row) = scan.next().await? {
+                reversed.insert(0, row.key.to_vec());
+            }
+            assert_eq!(rows, reversed, "the same rows from the last to the first");
+            found.append(&mut rows);
             found.push(Vec::new());
         }
         let mut scan = reader.db().scan_prefix(&from[..from.len() - 1], ..).await?;

@@ -1,6 +1,7 @@
 //! Filters of other entries than whole keys, and compact frames.
 
 use crate::{KINDS, Place, lines, stderr};
+use filterblock::partition::{PartitionLimit, PartitionedFilterBuilder};
 use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy, KeyTransform};
 use std::fmt::Write as _;
 
@@ -198,4 +199,35 @@ fn a_partitioned_filter_in_one_file_is_queried_shown_and_verified() {
         assert!(message.starts_with(&expected), "{message}");
     }
     assert!(num_queried > 0);
+}
+
+/// In a partitioned filter, too, prefixes that are entries are answered, where their partition opens.
+#[test]
+fn a_partitioned_filter_answers_for_prefixes() {
+    for transform in ["prefix:6", "whole-key+prefix:6"] {
+        let policy: FilterPolicy = format!("golomb:fpr=0.000001,seed=1,transform={transform}").parse().unwrap();
+        let mut builder = PartitionedFilterBuilder::new(&policy, PartitionLimit::Entries(100)).unwrap();
+        let mut file = Vec::new();
+        let mut store = |block: &[u8]| {
+            file.extend_from_slice(block);
+            Ok::<_, std::convert::Infallible>((file.len() - block.len()) as u64)
+        };
+        (0..1000).for_each(|key| builder.add_key(format!("{key:06}/x").as_bytes(), &mut store).unwrap());
+        let index = builder.finish(&mut store).unwrap();
+        let place = Place::new();
+        place.write("p.fb", [&file[..], &index].concat());
+        let num_partitions = place.json(0, "inspect p.fb --json")["num_partitions"].as_u64().unwrap();
+        assert!(num_partitions > 5, "{num_partitions}");
+        let list: String = (0..2000).map(|key| format!("{key:06}/y\n")).collect();
+        let output = place.with_stdin("query p.fb --ranges -", list.as_bytes());
+        let answers = String::from_utf8(output.stdout).unwrap();
+        for (key, line) in answers.lines().enumerate() {
+            assert_eq!(line.starts_with("maybe\t"), key < 1000, "{transform}: {line}");
+        }
+        assert_eq!(answers.lines().count(), 2000);
+        file[70] ^= 1;
+        place.write("p.fb", [&file[..], &index].concat());
+        assert!(place.expect(0, "query p.fb --prefix 000001").starts_with("maybe\t"));
+        assert!(place.expect(1, "query p.fb --prefix 999999").starts_with("no\t"));
+    }
 }

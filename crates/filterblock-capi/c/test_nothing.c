@@ -36,6 +36,7 @@ static const struct {
     {"ribbon", "ribbon:10", with_allocator},
     {"fuse", "fuse:10", with_allocator},
     {"a size in bytes", "blocked:max=4096", into_memory},
+    {"a fixed shape", "bloom:bytes=4000,probes=7", into_memory},
     {"a range filter, into memory", "range:14", into_memory},
     {"a range filter, with an allocator", "range:14", with_allocator},
     {"a range filter of integers, into memory", "range:fpr=1%,len=16", into_memory},

@@ -1,6 +1,7 @@
-"""Builds and queries beside other packages: prints the table of README.md.
+"""Builds and queries beside other packages: prints the tables of README.md.
 
     python benches/compare.py [ROUNDS]    needs cargo, numpy, pyarrow, rbloom, fastbloom-rs, pyfusefilter and xxhash<4
+    python benches/compare.py loops       needs numpy, pyarrow and rbloom: only the table of loops
 
 Rounds are interleaved, and the least processor time of each counts. Rust's rows are of `in_rust.rs`, by the default
 profile. False positives are counted, not predicted.
@@ -134,8 +135,37 @@ def measure(peers, keys, absent, rows):
         assert np.asarray(peer.query(built, some)).all(), f"{peer} denies a key"
 
 
+POLICIES = ("blocked:10", "ribbon:fpr=1%", "fuse:fpr=0.4%")
+
+
+def ask(built, keys):
+    for key in keys:
+        key in built
+
+
+def loops(rounds=40):
+    """`key in filter` for one key of Python's after the other, 100 000 a round; the loop itself counts."""
+    numbers, others = ints(1_000_000).tolist(), (-ints(1_000_000)).tolist()
+    names, nobody = words(1_000_000, "user").to_pylist(), words(1_000_000, "absent user").to_pylist()
+    peers = [*map(Filterblock, POLICIES), RBloom()]
+    built = [(peer.build(np.array(numbers)), peer.build(pa.array(names))) for peer in peers]
+    rows = [[float("inf")] * 4 for _ in peers]
+    for _ in range(rounds):
+        for (of_numbers, of_names), row in zip(built, rows):
+            work = [(of_numbers, others), (of_numbers, numbers), (of_names, nobody), (of_names, names)]
+            # The second time the keys themselves are in the cache, for the first peer as for the last.
+            took = [min(seconds(lambda: ask(some, keys[:100_000]))[0] for _ in range(2)) * 1e4 for some, keys in work]
+            row[:] = map(min, row, took)
+    print("| `key in filter`, ns | absent `int` | present | absent `str` | present |")
+    print("|---|---:|---:|---:|---:|")
+    for peer, row in zip(peers, rows):
+        print(f"| {peer} | " + " | ".join(f"{time:.0f}" for time in row) + " |")
+        shares = " ".join(f"{ours / theirs:.2f}" for ours, theirs in zip(row, rows[-1]))
+        print(f"{peer}: of rbloom's time {shares}", file=sys.stderr)
+
+
 def main(rounds=3):
-    policies = ("blocked:10", "ribbon:fpr=1%", "fuse:fpr=0.4%")
+    policies = POLICIES
     peers = [*map(Filterblock, policies), RBloom(), FastBloom(), Fuse8()]
     numbers, names, nobody = ints(10_000_000), words(1_000_000, "user"), words(1_000_000, "absent user")
     of_ints, of_words, of_rust = {}, {}, {}
@@ -155,4 +185,6 @@ def main(rounds=3):
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    if sys.argv[1:] != ["loops"]:
+        main(*map(int, sys.argv[1:]))
+    loops()

@@ -238,15 +238,6 @@ FORMS = [
 ]  # fmt: skip
 
 
-def present(numbers, values):
-    """The values in a form, or as they are."""
-    form = numbers.choice(FORMS)
-    try:
-        return form(numbers, values)
-    except Exception:  # the form's library cannot
-        return list(values)
-
-
 def values_in(form):
     """What Python's own iteration finds in a form, as plain values: what a builder that took it has to know."""
     if isinstance(form, (pa.Array, pa.ChunkedArray)):
@@ -260,6 +251,17 @@ def values_in(form):
     if hasattr(form, "tolist"):
         return form.tolist()
     return list(form)
+
+
+def present(numbers, values):
+    """The values in a form, or as they are, and what a builder that takes the form has to know."""
+    form = numbers.choice(FORMS)
+    try:
+        made = form(numbers, values)
+        # An iterator is used by the builder alone.
+        return made, values if hasattr(made, "__next__") else values_in(made)
+    except Exception:  # the form's library cannot
+        return list(values), values
 
 
 def is_there(value):
@@ -337,13 +339,12 @@ def check(numbers, some, values, what):
     else:
         if len(mask) != len(odd) or not mask.all():
             raise Denied(f"{what}: {odd!r} is not maybe")
-    form = present(numbers, values)
-    plain = values_in(form) if not hasattr(form, "__next__") else None
+    form, plain = present(numbers, values)
     try:
         mask = some.may_contain_many(form)
     except REFUSALS:
         return count
-    if plain is not None and (len(mask) != len(plain) or not mask.all()):
+    if not hasattr(form, "__next__") and (len(mask) != len(plain) or not mask.all()):
         wanted = set(filter(is_there, (value for value in plain if not isinstance(value, (list, dict)))))
         denied = [value for value, maybe in zip(plain, mask) if not maybe and value in wanted and value in values]
         if denied or len(mask) != len(plain):
@@ -355,10 +356,8 @@ def sequence(numbers, build=fb.build):
     """One sequence. Returns the numbers of filters built and of lookups."""
     make = numbers.choice(list(VALUES))
     values = make(numbers)
-    form = present(numbers, values)
+    form, plain = present(numbers, values)
     what = f"{make.__name__} in {type(form)} {form!r:.300}"
-    # An iterator is used by the builder alone.
-    plain = values if hasattr(form, "__next__") else values_in(form)
     seed = f",seed={numbers.randrange(9)}"
     try:
         block = build(form, numbers.choice(POLICIES) + seed, allow_empty=numbers.random() < 0.02 and len(plain) == 0)
@@ -377,8 +376,7 @@ def sequence(numbers, build=fb.build):
 
 def of_set(numbers, kind, values, what):
     builder = fb.FilterSetBuilder({"c": kind}, numbers.choice(POLICIES), slices=numbers.randrange(1, 4))
-    form = present(numbers, values)
-    plain = values if hasattr(form, "__next__") else values_in(form)
+    form, plain = present(numbers, values)
     try:
         indexed = builder.add_file("f", 1, {"c": form})
         builder.add_file("g", 2, {})

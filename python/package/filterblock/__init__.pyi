@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, final
 
 import numpy as np
@@ -151,14 +151,14 @@ class FilterSet:
 class FilterSetBuilder:
     def __new__(
         cls,
-        columns: Mapping[str, str],
+        columns: dict[str, str],
         policy: str = "ribbon:fpr=1%",
         *,
         slices: int = 1,
         secret_key: _SecretKey = None,
     ) -> FilterSetBuilder: ...
     def add_file(
-        self, name: str, identity: int, columns: Mapping[str, _Keys], *, allow_empty: bool = False
+        self, name: str, identity: int, columns: dict[str, _Keys], *, allow_empty: bool = False
     ) -> list[str]: ...
     def absorb(self, data: _Buffer, keep: Callable[[str], bool] | None = None) -> int: ...
     def finish(self, *, allow_empty: bool = False) -> bytes: ...

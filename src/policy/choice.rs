@@ -120,6 +120,36 @@ impl Choice {
         &self.best.0
     }
 
+    /// Returns the cost of a table without a filter under this workload, in nanoseconds: a wasted read for each query of
+    /// an absent key.
+    pub fn cost_without_filter_ns(&self) -> f64 {
+        self.workload.num_queries(self.num_entries) as f64 * f64::from(self.workload.read_ns())
+    }
+
+    /// Returns whether the chosen filter costs less than no filter does, all of its bytes counted: building, queries,
+    /// wasted reads and bytes against a wasted read for each query. A table for which it does not pay, such as one that
+    /// is hardly queried, is written without a filter by the engine: then every key is *maybe*.
+    ///
+    /// ```
+    /// use filterblock::{FilterPolicy, FilterSize, Workload};
+    ///
+    /// # fn main() -> Result<(), filterblock::BuildError> {
+    /// let deep = Workload::of_level(6);
+    /// let pays = |queries| {
+    ///     let workload = deep.with_num_queries(queries);
+    ///     let policy = FilterPolicy::auto(FilterSize::FalsePositiveRate(0.01), workload)?;
+    ///     Ok::<_, filterblock::BuildError>(policy.choice(1_000_000)?.pays())
+    /// };
+    /// assert!(pays(1_000_000_000)? && !pays(1_000)?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn pays(&self) -> bool {
+        let cost = self.cost();
+        let bytes_ns = cost.block_len as f64 * f64::from(self.workload.byte_ns());
+        cost.build_ns + cost.queries_ns + cost.reads_ns + bytes_ns < self.cost_without_filter_ns()
+    }
+
     /// Returns the cost of each kind that can have the size, from the cheapest on.
     pub fn costs(&self) -> impl Iterator<Item = &KindCost> {
         std::iter::once(&self.best).chain(&self.others).map(|(cost, _)| cost)
@@ -305,10 +335,15 @@ impl FilterPolicy {
     /// Under an [automatic](FilterPolicy::auto) policy it is the greatest number of the kind that is chosen for that
     /// number; if no kind is chosen for its own, it is the number that fits for all kinds.
     pub fn expected_num_entries(&self, block_len: u64) -> u64 {
+        if let Some(of_kind) = self.named_kind() {
+            return of_kind.expected_num_entries(block_len);
+        }
         let of_kinds = self.sized_kinds().filter_map(Result::ok);
         let mut most: Vec<_> = of_kinds.map(|of_kind| (of_kind.expected_num_entries(block_len), of_kind)).collect();
         most.sort_by_key(|&(num_entries, _)| core::cmp::Reverse(num_entries));
-        let own = most.iter().find(|(num_entries, of_kind)| self.kind_for(*num_entries) == Ok(*of_kind));
+        // All have one size and their kinds' defaults, so the kind alone tells which one is chosen.
+        let is_chosen = |num_entries, kind| self.kind_for(num_entries).is_ok_and(|chosen| chosen.kind() == kind);
+        let own = most.iter().find(|(num_entries, of_kind)| is_chosen(*num_entries, of_kind.kind()));
         own.or(most.last()).map_or(0, |&(num_entries, _)| num_entries)
     }
 

@@ -303,3 +303,35 @@ fn a_choice_keeps_hasher_and_transform() {
     let choice = policy.with_hasher(hasher.clone()).with_transform(KeyTransform::Row).choice(1_000_000).unwrap();
     assert_eq!((choice.policy().hasher(), choice.policy().transform()), (&hasher, KeyTransform::Row));
 }
+
+/// A filter pays from as many queries on as the formula says: those at which wasted reads cost what filter and bytes do.
+#[test]
+fn a_filter_pays_from_a_number_of_queries_on() {
+    for size in [FilterSize::FalsePositiveRate(0.01), FilterSize::MillibitsPerKey(10_000)] {
+        for level in [0, 3, 6] {
+            for num_entries in [10, 1_000, 1_000_000] {
+                let choice = |queries| {
+                    let workload = Workload::of_level(level).with_num_queries(queries);
+                    automatic(size, workload).choice(num_entries).unwrap()
+                };
+                assert!(!choice(0).pays());
+                // Queries at which none and the filter cost the same, of the kind that is chosen there.
+                let (mut least, mut most) = (0u64, 1 << 50);
+                while least + 1 < most {
+                    let middle = least + (most - least) / 2;
+                    if choice(middle).pays() { most = middle } else { least = middle }
+                }
+                let at = choice(most);
+                let (cost, workload) = (at.cost(), at.workload());
+                let fixed = cost.build_ns + cost.block_len as f64 * f64::from(workload.byte_ns());
+                let saved = f64::from(workload.read_ns()) * (1.0 - cost.false_positive_rate) - cost.query_ns;
+                let expected = fixed / saved;
+                assert!(
+                    (most as f64 - expected).abs() < 2.0 + expected * 1e-6,
+                    "{size:?} {level} {num_entries}: {most}"
+                );
+                assert_eq!(choice(most).cost_without_filter_ns(), most as f64 * f64::from(workload.read_ns()));
+            }
+        }
+    }
+}

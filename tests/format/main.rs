@@ -31,6 +31,7 @@ mod integer_oracle;
 mod keyed;
 mod material;
 mod misuse;
+mod nothing;
 mod oracle;
 mod order;
 mod partitioned;

@@ -13,6 +13,10 @@ use std::vec::Vec;
 
 /// The parameters in a header.
 const PARAMS_AT: usize = 40;
+/// The range of a bucket of golomb.
+const BUCKET_RANGE_AT: usize = PARAMS_AT + 4;
+/// The length of the payload in a header.
+const PAYLOAD_LEN_AT: usize = 32;
 /// The most bytes after the payload of a compact frame.
 const MAX_TRAILER_LEN: usize = 20;
 
@@ -138,4 +142,38 @@ fn no_bytes_make_an_opening_or_a_query_long() {
         assert!(num_accepted > 1_000, "{kind}: {num_accepted}");
         println!("counted: {kind}, at most {open} loads an opening and {query} a query, {num_accepted} damaged frames");
     }
+}
+
+/// The longest searches of golomb: one bucket of the greatest length, full of codes of each width and of quotients of
+/// several lengths, and an offset beyond all of them. They stay within the bound, and come near to it.
+#[test]
+fn a_bucket_of_the_greatest_length_is_searched_within_its_bound() {
+    let mut most = 0;
+    for (remainder_bits, quotient_len) in (0..=48u8).flat_map(|bits| [1, 2, 5, 19, 57, 400].map(|len| (bits, len))) {
+        let policy = FilterPolicy::with_false_positive_rate(FilterKind::Golomb, 0.01).expect("legal");
+        let mut builder = FilterBlockBuilder::new(&policy);
+        builder.add_hash(KeyHash::from_raw(mix(1)));
+        let mut block = builder.finish().expect("built");
+        block[PARAMS_AT] = remainder_bits;
+        let remainder_bits = usize::from(remainder_bits);
+        let payload_len = 512 * (remainder_bits + 2) / 8;
+        block.truncate(HEADER_LEN);
+        block.resize(HEADER_LEN + payload_len, 0);
+        // Each code is a quotient of this many unary bits, the last one set, and a remainder of zero.
+        let num_codes = payload_len * 8 / (remainder_bits + quotient_len);
+        let ones = (1..=num_codes).map(|code| code * quotient_len - 1);
+        ones.for_each(|bit| block[HEADER_LEN + bit / 8] |= 1 << (bit % 8));
+        crate::bytes::put_u64(&mut block, PAYLOAD_LEN_AT, payload_len as u64);
+        crate::bytes::put_u64(&mut block, BUCKET_RANGE_AT, u64::MAX);
+        checksums::write(&mut block, 0);
+        let filter = OpenOptions::new().open(&block).expect("any codes");
+        let bound = max_query(FilterKind::Golomb, &block[PARAMS_AT..]);
+        for layout in filter.layout().with_each_engine() {
+            let (num_loads, _) = loads_of(|| layout.may_contain(filter.payload(), 0, KeyHash::from_raw(u64::MAX)));
+            assert!(num_loads <= bound, "{num_loads} of {bound} loads, {remainder_bits} bits");
+            most = most.max(num_loads);
+        }
+    }
+    assert!(most > 500, "{most}");
+    println!("counted: at most {most} loads to search a golomb bucket of the greatest length");
 }

@@ -29,6 +29,7 @@
 //! let events = context.read_table(Arc::new(FilteredTable::new(table, filter.clone())))?;
 //! events.filter(col("user").eq(lit(4711_i64)))?.show().await?;
 //! println!("{:?}, {:?}", filter.outcomes(), filter.first(filterblock_datafusion::Doubt::Set));
+//! filter.outcomes().verdict().iter().for_each(|finding| println!("{finding}")); // nothing, if the set is of use
 //! # Ok(())
 //! # }
 //! ```
@@ -55,11 +56,13 @@ mod filter;
 mod predicate;
 mod table;
 mod value;
+mod verdict;
 mod writer;
 
 pub use doubt::{Counts, Doubt, Outcomes};
 pub use filter::FileFilter;
 pub use table::FilteredTable;
+pub use verdict::Finding;
 pub use writer::{FileKeys, SetWriter, WriteError};
 
 use datafusion::object_store::ObjectMeta;

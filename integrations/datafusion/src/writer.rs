@@ -131,9 +131,9 @@ impl SetWriter {
         FileKeys { hasher: self.hasher.clone(), columns: self.columns.clone(), hashes, is_whole: false }
     }
 
-    /// Adds a file of which all rows were added to `keys`, which are those of this file alone. `object` is what the store reports of it. Returns the number
-    /// of columns for which the file has no filter; these are all of them if no row was added, and the file was not said
-    /// to have none ([`FileKeys::allow_empty`]).
+    /// Adds a file of which all rows were added to `keys`, which are those of this file alone. `object` is what the store
+    /// reports of it. Returns the number of columns for which the file has no filter; these are all of them if no row was
+    /// added, and the file was not said to have none ([`FileKeys::allow_empty`]).
     ///
     /// # Errors
     /// [`WriteError::NoEntityTag`], [`WriteError::OtherKeys`], [`WriteError::Set`]; the file is not in the set.

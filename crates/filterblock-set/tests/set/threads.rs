@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const THREADS: usize = 8;
 const FILES: usize = 32;
 const KEYS: usize = 300;
-const SLICES: u16 = 8;
+const SLICES: u16 = 64;
 
 /// Lookups of all threads; a debug build makes fewer.
 const LOOKUPS: usize = if cfg!(debug_assertions) { 100_000 } else { 1_000_000 };
@@ -80,7 +80,7 @@ fn eight_threads() {
     assert!(shared.take_bad_blocks().is_empty());
     let (failures, maybe) = (failures.into_inner(), maybe.into_inner());
     println!("counted: {LOOKUPS} lookups by {THREADS} threads in one set, no wrong answer; {failures} failed reads");
-    assert!(failures > 0 && maybe < LOOKUPS / BATCH * FILES / 20, "{failures} failures, {maybe} maybe");
+    assert!(failures > 1 && maybe < LOOKUPS / BATCH * FILES / 20, "{failures} failures, {maybe} maybe");
 }
 
 /// A damaged block is opened by all threads, and reported once.

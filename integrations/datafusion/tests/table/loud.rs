@@ -22,7 +22,7 @@ use datafusion::physical_expr_adapter::{
     DefaultPhysicalExprAdapterFactory, PhysicalExprAdapter, PhysicalExprAdapterFactory,
 };
 use datafusion::prelude::{SessionContext, col, lit};
-use filterblock_datafusion::{Doubt, FileFilter, FilteredTable, SetWriter};
+use filterblock_datafusion::{Doubt, FileFilter, FilteredTable, Finding, SetWriter};
 use futures::stream::BoxStream;
 use std::fmt;
 use std::sync::Arc;
@@ -74,6 +74,7 @@ async fn explain_analyze_shows_the_set() {
     assert!(warm.contains(&"set_bytes=0".to_owned()) && none.contains(&"set_files_skipped=6".to_owned()));
     let counts = filter.outcomes().counts;
     assert_eq!((counts.files, counts.known, counts.skipped, counts.errors), (18, 18, 16, 0));
+    assert_eq!(filter.outcomes().verdict(), []);
     assert!(counts.requests == 2 && counts.bytes > len as u64 && counts.bytes < 2 * len as u64, "{counts:?}");
 
     // A set that is not there.
@@ -81,6 +82,7 @@ async fn explain_analyze_shows_the_set() {
     let filter = Arc::new(FileFilter::new(lake.store.clone(), "lake.set".into()));
     let metrics = explained(&lake, &filter, 2).await;
     assert!(metrics.contains(&"set_errors=1".to_owned()) && metrics.contains(&"set_files_skipped=0".to_owned()));
+    assert_eq!(filter.outcomes().verdict(), [Finding::NeverAsked, Finding::Errors { errors: 1 }]);
 }
 
 #[tokio::test]
@@ -98,6 +100,7 @@ async fn names_of_another_form_are_reported() {
     assert_eq!(lake.rows(lake.filtered(&filter), col("number").eq(lit(1_i64))).await, Ok(vec![1]));
     let outcomes = filter.outcomes();
     assert_eq!((outcomes.counts.known, outcomes.doubts(Doubt::File), outcomes.doubts(Doubt::Names)), (0, 3, 1));
+    assert_eq!(outcomes.verdict(), [Finding::KnowsNone { files: 3 }]);
     let said = filter.first(Doubt::Names).unwrap();
     assert!(said.contains("`bucket/data/0.parquet`, the table `data/0.parquet`"), "{said}");
 }
@@ -155,6 +158,7 @@ async fn substituted_values_are_maybe() {
     let filtered = Arc::new(FilteredTable::new(table(), filter.clone()));
     assert_eq!(lake.rows(filtered, sevens.clone()).await, Ok(vec![0, 2]));
     assert_eq!((filter.outcomes().doubts(Doubt::Adapter), filter.outcomes().counts.skipped), (1, 0));
+    assert_eq!(filter.outcomes().verdict(), [Finding::NeverAsked, Finding::Adapter { queries: 1 }]);
     // Functions over the column are no lookups.
     let coalesced = datafusion::functions::expr_fn::coalesce(vec![col("number"), lit(7_i64)]).eq(lit(7_i64));
     assert_eq!(lake.rows(lake.filtered(&filter), coalesced).await, Ok(vec![0, 2]));
@@ -177,7 +181,28 @@ async fn a_list_that_is_older_than_a_file() {
     assert_eq!(may_match(99, &new).await, [false, true]);
     assert_eq!(may_match(99, &old).await, [false, false], "listed in README.md among what is not noticed");
     assert_eq!(may_match(1, &old).await, [false, true]);
+    assert_eq!(filter.outcomes().verdict(), [Finding::Unknown { unknown: 1, files: 6 }]);
     assert_eq!(lake.rows(lake.filtered(&filter), col("number").eq(lit(99_i64))).await, Ok(vec![1]));
+}
+
+/// Every file has the value: the set is asked in vain, and says so.
+#[tokio::test]
+async fn a_value_of_every_file() {
+    let lake = Lake::new(lake::schema(&[("number", DataType::Int64)]));
+    for row in 0..10 {
+        lake.put(&row.to_string(), &of_number(&lake.schema, row, Some(7))).await;
+    }
+    let (filter, files) = (lake.filter(lake.set(&["number"]).await).await, lake.files().await);
+    let (files, sevens) = (files.iter().collect::<Vec<_>>(), [col("number").eq(lit(7_i64)), col("row").lt(lit(5_i64))]);
+    for _ in 0..100 {
+        assert_eq!(filter.may_match(&lake.schema, &sevens, &files).await, [true; 10]);
+    }
+    assert_eq!(filter.outcomes().verdict(), [Finding::MostRead { read: 1000, known: 1000 }]);
+    assert_eq!(filter.outcomes().counts.unanswered, 100);
+    // A filter that never gets a question that it answers.
+    let idle = FileFilter::new(lake.store.clone(), "lake.set".into());
+    assert_eq!(idle.may_match(&lake.schema, &sevens[1..], &files).await, [true; 10]);
+    assert_eq!(idle.outcomes().verdict(), [Finding::NeverAsked, Finding::Unanswered { filters: 1 }]);
 }
 
 /// A store in which no request for a part of the set is answered before as many others have come.

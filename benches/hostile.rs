@@ -209,6 +209,7 @@ fn any_bytes(kind: FilterKind, rate: f64) {
 
 /// Blocks of range filters of 64 integers, in one bucket, with payloads of other bytes: ranges of as many blocks as a query
 /// searches.
+#[expect(clippy::big_endian_bytes, reason = "the bytes of keys have the order of numbers")]
 fn any_codes(rate: f64, len: u64) {
     let policy = RangePolicy::of_integers(rate, len).expect("legal");
     let mut builder = RangeFilterBuilder::new(policy);

@@ -16,7 +16,7 @@ const LAYERS: &[(&str, &str)] = &[
     ),
     (
         "src/range",
-        "bits code form layout group query inner search portable avx2 avx512 engine bounds keys integers header reader tables \
+        "order bits code form layout group query inner search portable avx2 avx512 engine bounds keys integers header reader tables \
          weigh plan build policy check builder tests work",
     ),
 ];

@@ -142,9 +142,7 @@ impl RangeFilterBuilder {
         }
         self.keys.sort();
         let num_keys = self.keys.len() as u64;
-        let len = self.policy.expected_block_len(num_keys);
-        // Else a filter of few keys would have a header, and know nothing.
-        let max_len = len.saturating_sub(HEADER_LEN as u64).max(len / 2);
+        let max_len = self.policy.max_payload_len(num_keys);
         if num_keys > MAX_KEYS {
             return Err(BuildError::TooManyEntries { num_entries: num_keys, max_entries: MAX_KEYS });
         }

@@ -43,9 +43,13 @@ impl ByteCode {
         Self { codes, is_plain: true }
     }
 
-    /// Reads the lengths of a table of [`TABLE_LEN`] bytes at `base` of the frame. If keys end where others go on, the end
+    /// Reads the lengths of a table of [`TABLE_LEN`] bytes. If keys end where others go on, the end
     /// has a code, too, of `end_len` zeros.
-    pub(super) fn decode(table: &[u8], end_len: u8, base: u64) -> Result<Self, DecodeError> {
+    pub(super) fn decode(table: &[u8], end_len: u8) -> Result<Self, DecodeError> {
+        let over = |taken: u32| {
+            let whole = 1 << MAX_LEN;
+            DecodeError::Parameter { name: "code", value: taken.into(), min: whole, max: whole }
+        };
         let mut codes = [0; 256];
         // The first bits are those of the end of a key, behind which zeros follow.
         let mut taken = if end_len == 0 { 0u32 } else { 1 << (MAX_LEN - u32::from(end_len).min(MAX_LEN)) };
@@ -53,9 +57,13 @@ impl ByteCode {
             let len = u32::from(table[value / 2] >> (4 * (value % 2)) & 15);
             let step = 1 << (MAX_LEN - len.min(MAX_LEN));
             // The interval of a byte begins at a multiple of its length.
-            let fits = len <= MAX_LEN && (len == 0 || taken % step == 0 && taken < 1 << MAX_LEN);
-            if !fits {
-                return Err(DecodeError::Padding { offset_bytes: base + value as u64 / 2, found: table[value / 2] });
+            let least = if len == 0 { 0 } else { MAX_LEN - taken.trailing_zeros().min(MAX_LEN) };
+            if !(least..=MAX_LEN).contains(&len) {
+                let [value, min, max] = [len, least, MAX_LEN].map(u64::from);
+                return Err(DecodeError::Parameter { name: "code_len", value, min, max });
+            }
+            if len > 0 && taken >= 1 << MAX_LEN {
+                return Err(over(taken + step));
             }
             if len > 0 {
                 let bits = (taken >> (MAX_LEN - len)).reverse_bits() >> (32 - len);
@@ -65,9 +73,7 @@ impl ByteCode {
         }
         match taken >> MAX_LEN {
             1 => Ok(Self { codes, is_plain: false }),
-            _ => {
-                Err(DecodeError::Parameter { name: "code", value: taken.into(), min: 1 << MAX_LEN, max: 1 << MAX_LEN })
-            }
+            _ => Err(over(taken)),
         }
     }
 

@@ -6,7 +6,7 @@ use crate::block::fields::{self, Fields};
 use crate::block::{FORMAT_VERSION, MAGIC, OpenOptions, checksums};
 use crate::error::DecodeError;
 use crate::filter::PARAMS_LEN;
-use crate::frame::{DIGEST_AT, HEADER_LEN, KIND_AT, NUM_ENTRIES_AT, PARAMS_AT, RANGE_KIND_TAG, SEED_AT};
+use crate::frame::{DIGEST_AT, HASH_AT, HEADER_LEN, KIND_AT, NUM_ENTRIES_AT, PARAMS_AT, RANGE_KIND_TAG, SEED_AT};
 use crate::hash;
 use crate::kind::FilterKind;
 use crate::policy::KeyTransform;
@@ -58,17 +58,16 @@ pub(super) fn check(block: &[u8], options: &OpenOptions) -> Result<(Option<Map>,
             });
         }
     }
-    let Fields { hash_id, transform, seed, num_entries, .. } = Fields::read(&header, 0)?;
     // Keys are stored as they are: nothing hashes or transforms them.
-    if hash_id != hash::XXH3_ID {
-        return Err(DecodeError::UnknownHash { found: hash_id });
+    if header[HASH_AT] != hash::XXH3_ID {
+        return Err(DecodeError::UnknownHash { found: header[HASH_AT] });
     }
+    if let Some((offset_bytes, found)) = nonzero(SEED_AT, &header[SEED_AT..NUM_ENTRIES_AT]) {
+        return Err(DecodeError::Reserved { offset_bytes, found });
+    }
+    let Fields { transform, num_entries, .. } = Fields::read(&header, 0)?;
     if transform != KeyTransform::WholeKey {
         return Err(DecodeError::UnknownTransform { found: transform.to_wire().id });
-    }
-    if seed != 0 {
-        let (offset_bytes, found) = nonzero(SEED_AT, &header[SEED_AT..NUM_ENTRIES_AT]).expect("not zero");
-        return Err(DecodeError::Reserved { offset_bytes, found });
     }
     fields::check_payload_len(block, &header)?;
     if options.digest_check() {
@@ -81,7 +80,7 @@ pub(super) fn check(block: &[u8], options: &OpenOptions) -> Result<(Option<Map>,
         let map = if integers::Params::are_of(&stored) {
             Map::Integers(Integers::check(&stored, num_entries, payload, HEADER_LEN as u64)?)
         } else {
-            Map::Cut(Layout::check(Params::decode(&stored, num_entries)?, payload, HEADER_LEN as u64)?)
+            Map::Cut(Layout::check(Params::decode(&stored, num_entries)?, payload)?)
         };
         return Ok((Some(map), num_entries));
     }

@@ -145,8 +145,8 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Checks `payload`, at `base` of the frame.
-    pub(super) fn check(params: Params, payload: &[u8], base: u64) -> Result<Self, DecodeError> {
+    /// Checks `payload`.
+    pub(super) fn check(params: Params, payload: &[u8]) -> Result<Self, DecodeError> {
         let prefix_len = usize::from(params.prefix_len);
         let table_len = if params.has_table { TABLE_LEN } else { 0 };
         let stream = prefix_len + table_len;
@@ -161,7 +161,7 @@ impl Layout {
             return Err(DecodeError::Parameter { name: "first_len", value: first_len.into(), min: 0, max });
         }
         let code = match params.has_table {
-            true => ByteCode::decode(&payload[prefix_len..stream], params.end_len, base + prefix_len as u64)?,
+            true => ByteCode::decode(&payload[prefix_len..stream], params.end_len)?,
             false => ByteCode::plain(),
         };
         Ok(Self { params, levels: Levels::of(params.num_leaves.into()), code, first, first_len, root })

@@ -62,6 +62,7 @@ mod integers;
 #[cfg(feature = "std")]
 mod keys;
 mod layout;
+pub mod order;
 #[cfg(feature = "std")]
 mod plan;
 #[cfg(feature = "std")]

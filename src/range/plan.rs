@@ -44,7 +44,7 @@ pub(super) fn byte_code(keys: &Keys, prefix_len: usize) -> ChosenCode {
     weights.add(before, 0..common_before + 1);
     let plain = ChosenCode { code: ByteCode::plain(), table: None, end_len: 0 };
     let Some((table, end_len)) = weigh::table(&weights) else { return plain };
-    let code = ByteCode::decode(&table, end_len, 0).expect("a table that was just made");
+    let code = ByteCode::decode(&table, end_len).expect("a table that was just made");
     let saved = |code| weigh::cost(code, &weights) / weigh::TELLING;
     match saved(&code) + 8 * TABLE_LEN as u64 <= saved(&plain.code) / 100 * 85 {
         true => ChosenCode { code, table: Some(table), end_len },

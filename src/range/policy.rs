@@ -1,6 +1,7 @@
 //! The settings of range filters.
 
 use crate::error::BuildError;
+use crate::frame::HEADER_LEN;
 use crate::math::float::log2;
 use crate::policy::ParsePolicyError;
 use core::fmt;
@@ -155,15 +156,36 @@ impl RangePolicy {
         self.self_check
     }
 
-    /// Returns about how many bytes a block of `num_keys` keys has. It may have fewer, if its keys are told apart by few
-    /// bits, and some more, as a payload is not planned to the bit.
+    /// Returns about how many bytes a block of `num_keys` keys has, header included. It may have fewer, if its keys are
+    /// told apart by few bits, and some more, as a payload is not planned to the bit. The bytes that all keys begin with are
+    /// stored once, up to 65 535 of them, whatever the policy plans.
     pub fn expected_block_len(&self, num_keys: u64) -> u64 {
+        let header_len = HEADER_LEN as u64;
+        header_len.saturating_add(match self.size {
+            Size::MillibitsPerKey(_) => self.max_payload_len(num_keys),
+            // The rate takes its bits behind the header.
+            Size::Rate { .. } => self.len_of_bits(num_keys),
+        })
+    }
+
+    /// Returns the most bytes that a payload of `num_keys` cut keys is planned to have.
+    pub(super) fn max_payload_len(&self, num_keys: u64) -> u64 {
+        let len = self.len_of_bits(num_keys);
+        // Else a filter of few keys would have a header, and know nothing.
+        len.saturating_sub(HEADER_LEN as u64).max(len / 2)
+    }
+
+    fn len_of_bits(&self, num_keys: u64) -> u64 {
         (u128::from(num_keys) * self.millibits_per_key() / 8000).try_into().unwrap_or(u64::MAX)
     }
 
     /// Returns the greatest number of keys whose block has at most `len` bytes by
-    /// [`expected_block_len`](RangePolicy::expected_block_len).
+    /// [`expected_block_len`](RangePolicy::expected_block_len), if `len` is twice a header at least.
     pub(crate) fn expected_num_keys(&self, len: u64) -> u64 {
+        let len = match self.size {
+            Size::MillibitsPerKey(_) => len,
+            Size::Rate { .. } => len.saturating_sub(HEADER_LEN as u64),
+        };
         ((u128::from(len) * 8000 + 7999) / self.millibits_per_key()).try_into().unwrap_or(u64::MAX)
     }
 

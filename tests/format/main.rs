@@ -40,6 +40,12 @@ mod policy;
 mod range_bounds;
 #[expect(clippy::big_endian_bytes, reason = "the bytes of keys have the order of numbers")]
 mod range_integers;
+#[expect(
+    clippy::big_endian_bytes,
+    clippy::little_endian_bytes,
+    reason = "the bytes of keys have the order of numbers, or, by mistake, not"
+)]
+mod range_misuse;
 mod range_oracle;
 #[expect(clippy::big_endian_bytes, reason = "the bytes of keys have the order of numbers")]
 mod range_vectors;

@@ -209,7 +209,9 @@ fn policies_with_a_rate() {
     let policy = parse("range:fpr=1%,len=1024").expect("legal");
     assert_eq!(policy.false_positive_rate(), Some((0.01, 1024)));
     assert!((policy.bits_per_key() - 18.394).abs() < 0.001);
-    assert_eq!(policy.expected_block_len(8_000), 18_393);
+    assert_eq!(policy.expected_block_len(8_000), 64 + 18_393);
+    let of_bits = parse("range:14").expect("legal");
+    assert_eq!([0, 10, 10_000].map(|num_keys| of_bits.expected_block_len(num_keys)), [64, 64 + 8, 17_500]);
     assert_eq!(parse("range:14").expect("legal").false_positive_rate(), None);
 }
 

@@ -166,7 +166,7 @@ fn keys_that_are_no_integers_are_cut() {
         assert!(sorted.iter().all(|key| filter.may_contain(key)));
         // Cut keys are told apart by fewer bits.
         let policy = RangePolicy::with_false_positive_rate(0.01, len).expect("legal");
-        assert!(filter.as_bytes().len() as u64 <= policy.expected_block_len(keys.len() as u64) + 80);
+        assert!(filter.as_bytes().len() as u64 <= policy.expected_block_len(keys.len() as u64) + 16);
     }
 }
 

@@ -12,7 +12,7 @@ use std::convert::Infallible;
 use std::sync::{Arc, OnceLock};
 
 /// What a build returns: the partitions, end to end, and their index.
-type Parts<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>);
+pub type Parts<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 
 /// Build a filter in partitions of the keys, which are text or bytes and ascend.
 ///
@@ -64,7 +64,7 @@ pub fn build_partitions<'py>(
     Ok((memory::to_python(py, &blocks)?, memory::to_python(py, &index)?))
 }
 
-fn of_build(error: PartitionBuildError<Infallible>) -> PyErr {
+pub fn of_build(error: PartitionBuildError<Infallible>) -> PyErr {
     match error {
         PartitionBuildError::Empty => error::empty(),
         error => error::BuildError::new_err(error.to_string()),
@@ -89,6 +89,23 @@ pub fn open_partitions(
     Ok(PartitionedFilter { filter, opened, load })
 }
 
+/// Reads the bytes of a partition.
+pub fn load(load: &Bound<'_, PyAny>, partition: PartitionHandle) -> PyResult<AlignedBytes> {
+    let end = partition.offset.saturating_add(partition.len.into());
+    let bytes = load.call1((partition.offset, end))?;
+    let bytes = crate::buffer::Bytes::of(&bytes)?;
+    memory::ask(bytes.as_slice().len())?;
+    Ok(AlignedBytes::copy_of(bytes.as_slice()))
+}
+
+pub fn of_lookup(error: PartitionError<PyErr>) -> PyErr {
+    match error {
+        PartitionError::Load { error, .. } => error,
+        PartitionError::Decode { error, .. } => error::of_decode(error),
+        error => error::DecodeError::new_err(error.to_string()),
+    }
+}
+
 type Opened = Arc<OpenedPartition<FilterBlock<AlignedBytes>>>;
 
 /// The opened index of a filter in partitions. It keeps those that were loaded; threads may share it.
@@ -106,11 +123,8 @@ impl PartitionedFilter {
         if let Some(opened) = place.get() {
             return Ok(Arc::clone(opened));
         }
-        let end = partition.offset.saturating_add(partition.len.into());
-        let bytes = self.load.bind(py).call1((partition.offset, end))?;
-        let bytes = crate::buffer::Bytes::of(&bytes)?;
-        memory::ask(bytes.as_slice().len())?;
-        let opened = self.filter.open_partition_owned(partition, AlignedBytes::copy_of(bytes.as_slice()));
+        let bytes = load(self.load.bind(py), partition)?;
+        let opened = self.filter.open_partition_owned(partition, bytes);
         let opened = Arc::new(opened.map_err(|error| error::of_decode(error.error()))?);
         Ok(Arc::clone(place.get_or_init(|| opened)))
     }
@@ -122,11 +136,7 @@ impl PartitionedFilter {
     #[pyo3(signature = (key, /))]
     fn may_contain(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
         let Some(key) = ordered::key(key)? else { return Ok(true) };
-        self.filter.may_contain(&key, |partition| self.partition(py, partition)).map_err(|error| match error {
-            PartitionError::Load { error, .. } => error,
-            PartitionError::Decode { error, .. } => error::of_decode(error),
-            error => error::DecodeError::new_err(error.to_string()),
-        })
+        self.filter.may_contain(&key, |partition| self.partition(py, partition)).map_err(of_lookup)
     }
 
     fn __contains__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {

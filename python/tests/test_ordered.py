@@ -77,7 +77,7 @@ def test_every_form_of_ordered_keys():
     assert all(some.may_contain_range(key, key, upper_included=True) for key in ids)
 
 
-@pytest.mark.parametrize("build", [fb.build_ranges, fb.build_partitions])
+@pytest.mark.parametrize("build", [fb.build_ranges, fb.build_partitions, fb.build_range_partitions])
 def test_what_is_refused(build):
     for keys in ([], iter([]), [None], np.array([], object), pa.array([], pa.string())):
         with pytest.raises(fb.BuildError, match="no key was given"):
@@ -153,3 +153,39 @@ def test_partitions(secret_key):
     with pytest.raises(fb.BuildError, match="ascend"):
         fb.build_partitions(["b", "a"])
     assert "a" not in fb.open_partitions(fb.build_partitions([], allow_empty=True)[1], load)
+
+
+def test_ranges_in_partitions():
+    blocks, index = fb.build_range_partitions(WORDS, "range:20", partition_bytes=2048, offset=64, context=7)
+    file, loads = bytes(64) + blocks, []
+
+    def load(start, end):
+        loads.append((start, end))
+        return file[start:end]
+
+    some = fb.open_range_partitions(index, load, context=7)
+    assert some.num_keys == len(WORDS) and some.num_partitions > 10
+    numbers, passed, empty = random.Random(47), 0, 0
+    for _ in range(10_000):
+        lower, upper = sorted(f"series {numbers.randrange(100):02}/{numbers.randrange(100_003):06}" for _ in "ab")
+        upper = lower + "~" if numbers.random() < 0.8 else upper
+        is_there = bisect.bisect_left(WORDS, lower) < bisect.bisect_left(WORDS, upper)
+        maybe = some.may_contain_range(lower, upper)
+        assert maybe or not is_there
+        assert some.may_contain_prefix(numbers.choice(WORDS)[: numbers.randrange(17)])
+        passed, empty = passed + (maybe and not is_there), empty + (not is_there)
+    assert empty > 5000 and passed < empty * 0.05
+    assert len(loads) == len(set(loads)) <= some.num_partitions, "each is loaded once"
+    assert not some.may_contain_range("t", None) and not some.may_contain_prefix("zebra")
+    assert some.may_contain_range("z", "t"), "bounds in reverse order"
+    with pytest.raises(TypeError):
+        some.may_contain_range(5, None)
+    for other in (lambda start, end: file[start : end - 1], lambda start, end: file[64 : 64 + end - start]):
+        broken = fb.open_range_partitions(index, other, context=7)
+        with pytest.raises(fb.DecodeError):
+            broken.may_contain_prefix(WORDS[-1])
+    with pytest.raises(fb.DecodeError):
+        fb.open_range_partitions(index, load)
+    # As an index of keys, it denies none.
+    with pytest.raises(fb.DecodeError):
+        WORDS[5] in fb.open_partitions(index, load, context=7)

@@ -15,14 +15,17 @@ __all__ = [
     "MismatchError",
     "NewerError",
     "PartitionedFilter",
+    "PartitionedRangeFilter",
     "PolicyError",
     "RangeFilter",
     "build",
     "build_partitions",
+    "build_range_partitions",
     "build_ranges",
     "file_identity",
     "open",
     "open_partitions",
+    "open_range_partitions",
     "open_ranges",
 ]
 
@@ -73,6 +76,16 @@ def build_partitions(
 def open_partitions(
     index: _Buffer, load: _Fetch, policy: str | None = None, *, context: int = 0, secret_key: _SecretKey = None
 ) -> PartitionedFilter: ...
+def build_range_partitions(
+    keys: _Keys,
+    policy: str = "range:14",
+    *,
+    partition_bytes: int = 32_768,
+    offset: int = 0,
+    context: int = 0,
+    allow_empty: bool = False,
+) -> tuple[bytes, bytes]: ...
+def open_range_partitions(index: _Buffer, load: _Fetch, *, context: int = 0) -> PartitionedRangeFilter: ...
 def file_identity(*parts: str | bytes | bytearray | int) -> int: ...
 @final
 class Filter:
@@ -123,6 +136,22 @@ class PartitionedFilter:
     def num_partitions(self) -> int: ...
     def __contains__(self, key: object, /) -> bool: ...
     def may_contain(self, key: object, /) -> bool: ...
+
+@final
+class PartitionedRangeFilter:
+    @property
+    def num_keys(self) -> int: ...
+    @property
+    def num_partitions(self) -> int: ...
+    def may_contain_prefix(self, prefix: str | bytes) -> bool: ...
+    def may_contain_range(
+        self,
+        lower: str | bytes | None,
+        upper: str | bytes | None,
+        *,
+        lower_included: bool = True,
+        upper_included: bool = False,
+    ) -> bool: ...
 
 @final
 class FilterSet:

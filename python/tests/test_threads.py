@@ -10,7 +10,7 @@ import pytest
 
 import filterblock as fb
 
-# In the fullest run, a million; `.ci/full` sets it.
+# `.ci/full` sets it to a million.
 LOOKUPS = int(os.environ.get("FILTERBLOCK_LOOKUPS", "20000"))
 THREADS, NUM_FILES, PER_FILE = 8, 20, 100
 FILES = [(f"f{number}", number + 1) for number in range(NUM_FILES)]

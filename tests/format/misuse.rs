@@ -239,6 +239,14 @@ const NOTICED: &[Row] = &[
         let load = |partition: PartitionHandle| Ok::<_, Infallible>(&cache[partition.number as usize]);
         filter.may_contain(&key(0), load).map(|_| NUM_KEYS).map_err(refused)
     }),
+    ("parts of unequal size under one byte cap are united", Refused, || {
+        let capped: FilterPolicy = "bloom:max=4096,seed=7".parse().expect("a policy");
+        let all: Vec<_> = keys().collect();
+        let (a, b) = (builder_of(&capped, &all[..100]).finish(), builder_of(&capped, &all[100..]).finish());
+        let (a, b) = (a.map_err(refused)?, b.map_err(refused)?);
+        let [a, b] = [a, b].map(|block| open(block, &anything().expect(&capped)));
+        a?.reader().union(&b?.reader(), 0).map_err(refused).map(|_| NUM_KEYS)
+    }),
     ("keys of partitions under row", Refused, || partitioned(policy(KeyTransform::Row), 0).map(|_| NUM_KEYS)),
     ("a partitioned filter to which nothing was added", Refused, || {
         let builder = PartitionedFilterBuilder::new(&policy(WHOLE), PartitionLimit::default()).map_err(refused)?;

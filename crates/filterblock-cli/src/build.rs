@@ -95,9 +95,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Policy::Keys(policy) => policy,
         Policy::Ranges(policy) => return build_ranges(args, policy),
     };
-    if let KeyTransform::FixedPrefix { len: 0 } | KeyTransform::WholeKeyAndPrefix { len: 0 } = policy.transform() {
-        return Err(Failure::usage("build", "a prefix of 0 bytes is the same entry for every key").into());
-    }
     let key_file = args.hash_key_file.as_ref().unwrap_or(&args.keys);
     let target = OutputFile::new(&args.output, &[&args.keys, key_file], "No key was read.")?;
     let mut builder = FilterBlockBuilder::new(&policy);

@@ -11,7 +11,7 @@ fn prefixes_without_a_byte_and_beyond_the_limit_are_refused() {
         ["--transform prefix:0", "--transform whole-key+prefix:0", "--policy blocked:10,transform=prefix:0"]
     {
         let message = place.expect_failure(2, &format!("build {arguments} --output p.fb keys.txt"));
-        assert!(message.contains("a prefix of 0 bytes is the same entry for every key"), "{message}");
+        assert!(message.contains("prefix length = 0 is outside the legal range 1 to 65535"), "{message}");
     }
     let message = place.expect_failure(2, "build --transform prefix:70000 --output p.fb keys.txt");
     assert!(message.contains("'70000' is not a whole number from 0 to 65535"), "{message}");

@@ -299,6 +299,9 @@ fn headers_of_others_are_refused() {
         (12, &[0, 0x80], DecodeError::UnknownFeatures { bits: 0x8000 }),
         (16, &[0, 3], reserved(17, 3)),
         (23, &[1], reserved(23, 1)),
+        // Wrong in two rows: the first of section 16's counts.
+        (10, &[2, 1, 0, 1], DecodeError::UnknownHash { found: 2 }),
+        (11, &[1, 0, 1, 0, 0, 3], reserved(16, 3)),
     ] {
         assert_eq!(changed(&block, at, bytes), Err(error), "{bytes:?} at {at}");
     }
@@ -329,7 +332,8 @@ fn headers_of_others_are_refused() {
     // A table whose lengths are no code.
     let table = 64 + usize::from(block[46]);
     for at in table..table + 128 {
-        assert!(changed(&block, at, &[block[at] ^ 0x11]).is_err(), "{at}");
+        let error = changed(&block, at, &[block[at] ^ 0x11]).expect_err("no code");
+        assert!(matches!(error, DecodeError::Parameter { name: "code_len" | "code", .. }), "{at}: {error:?}");
     }
 
     let mut builder = RangeFilterBuilder::new(RangePolicy::with_bits_per_key(10.0).expect("legal"));

@@ -3,6 +3,7 @@
 
 use crate::sim::SimStorage;
 use crate::state::State;
+use filterblock::range::RangePolicy;
 use filterblock::{FilterKind, FilterPolicy};
 use filterblock_kv::{
     Durability, FilterResidence, Maintenance, Purpose, RebuildOptions, Store, StoreOptions, WriteBatch,
@@ -45,6 +46,7 @@ pub fn options() -> StoreOptions {
         .with_filter(Purpose::Row, policy(FilterKind::Golomb))
         .with_filter(Purpose::RowColumn, policy(FilterKind::Bloom))
         .with_prefix_filter(2, policy(FilterKind::Blocked))
+        .with_range_filter(RangePolicy::with_bits_per_key(12.0).expect("a legal size"))
         .with_level_filter(0, Purpose::Row, policy(FilterKind::Ribbon))
         .expect("a level")
         .with_level_filter(0, Purpose::RowColumn, policy(FilterKind::Fuse))

@@ -3,8 +3,10 @@
 pub use crate::layout::Parts;
 use crate::layout::{DATA_LEN_AT, FILTERS_AT, FOOTER_MAGIC, INDEX_LEN_AT, NUM_FILTERS_AT, PAGE_LEN};
 use crate::layout::{int, placed_crc, seal_footer, u64_at};
+use crate::oracle::mix;
 use crate::records::Edit;
-use crate::repair::{HEADER_LEN, Repair, is_sealed, repair};
+use crate::repair::{HEADER_LEN, Repair, is_sealed, repair, seal};
+use filterblock::partition::INDEX_MAGIC;
 use std::ops::Range;
 
 const BLOCK_MAGIC: &[u8] = b"\xf5FBD";
@@ -16,6 +18,40 @@ fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
 /// The context that a filter block of this file is bound to.
 pub fn context(parts: &Parts, purpose: u8) -> u64 {
     xxhash_rust::xxh3::xxh3_64(&[&parts.number.to_le_bytes()[..], &[purpose]].concat())
+}
+
+/// A block or an index of a filter, and the context that it is bound to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilterPart {
+    pub place: Range<usize>,
+    pub context: u64,
+    is_index: bool,
+}
+
+/// The blocks and indexes of all filters of `file`, each partition at the place that its index gives, as far as they are
+/// within the filter. An index comes before its partitions.
+pub fn filter_parts(file: &[u8], parts: &Parts) -> Vec<FilterPart> {
+    let mut found = Vec::new();
+    for ((purpose, place), &index_len) in parts.filters.iter().zip(&parts.index_lens) {
+        let context = context(parts, *purpose);
+        if index_len == 0 {
+            found.push(FilterPart { place: place.clone(), context, is_index: false });
+            continue;
+        }
+        let Some(index_at) = place.len().checked_sub(index_len) else { continue };
+        let index = place.start + index_at..place.end;
+        let handles = file[index.clone()].get(HEADER_LEN..).unwrap_or_default().chunks_exact(16);
+        let num_partitions = file[index.clone()].get(40..44).map_or(0, int) as usize;
+        found.push(FilterPart { place: index, context, is_index: true });
+        for (number, handle) in (0u64..).zip(handles.take(num_partitions)) {
+            let (offset, len) = (u64_at(handle, 0) as usize, int(&handle[8..12]) as usize);
+            let Some(end) = offset.checked_add(len).filter(|&end| end <= index_at) else { continue };
+            let context = mix(context ^ 0x9e37_79b9_7f4a_7c15).wrapping_add(number);
+            found.push(FilterPart { place: place.start + offset..place.start + end, context, is_index: false });
+        }
+    }
+    found.retain(|part| part.place.len() >= HEADER_LEN);
+    found
 }
 
 /// What to repair in a file.
@@ -47,9 +83,12 @@ pub fn forge(file: &mut Vec<u8>, forgery: Forgery) {
         let crc = placed_crc(parts.number, parts.index.start as u64, &file[parts.index.start + 4..parts.index.end]);
         put(file, parts.index.start, &crc.to_le_bytes());
     }
-    for (purpose, place) in &parts.filters {
-        if forgery.filters && place.len() >= HEADER_LEN {
-            repair(&mut file[place.clone()], Repair::all(context(&parts, *purpose)));
+    for FilterPart { place, context, is_index } in filter_parts(file, &parts) {
+        let (part, all) = (&mut file[place], Repair::all(context));
+        match (forgery.filters, is_index) {
+            (false, _) => {}
+            (true, true) => seal(part, &INDEX_MAGIC, all),
+            (true, false) => repair(part, all),
         }
     }
     put(file, footer, FOOTER_MAGIC);
@@ -93,8 +132,6 @@ pub fn is_forged(original: &[u8], file: &[u8]) -> bool {
     };
     let block = |place: &Range<usize>| differs(place) && crc_holds(place.clone(), 8, parts.number);
     let index = differs(&parts.index) && crc_holds(parts.index.clone(), 4, parts.number);
-    let filter = |(purpose, place): &(u8, Range<usize>)| {
-        differs(place) && is_sealed(&file[place.clone()], context(&parts, *purpose))
-    };
-    parts.blocks.iter().any(block) || index || parts.filters.iter().any(filter)
+    let filter = |part: &FilterPart| differs(&part.place) && is_sealed(&file[part.place.clone()], part.context);
+    parts.blocks.iter().any(block) || index || filter_parts(original, &parts).iter().any(filter)
 }

@@ -99,6 +99,12 @@ fn file_bytes(store: &Store) -> usize {
     names.filter_map(|name| Some(storage.open(&name).ok()?.len().expect("a length") as usize)).sum()
 }
 
+/// The least string above all that start with `prefix`, if there is one.
+pub fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
+    let last = prefix.iter().rposition(|&byte| byte != 0xff)?;
+    Some([&prefix[..last], &[prefix[last] + 1]].concat())
+}
+
 /// Whether cells are in strictly ascending order.
 pub fn is_ascending(cells: &[Cell]) -> bool {
     cells.windows(2).all(|pair| (&pair[0].row, &pair[0].column) < (&pair[1].row, &pair[1].column))

@@ -6,6 +6,7 @@ use crate::records::{Edit, batch, disassemble, edits, payloads};
 use crate::sample::{files, open, options, sample};
 use crate::sim::SimStorage;
 use crate::targets::LOG_NUMBER;
+use filterblock::range::RangePolicy;
 use filterblock::{FilterKind, FilterPolicy};
 use filterblock_kv::{Purpose, RebuildOptions, Store, StoreOptions};
 use std::error::Error;
@@ -64,7 +65,8 @@ fn small_tables() -> std::result::Result<Vec<Shape>, Box<dyn Error>> {
     let bare = options()
         .with_filter(Purpose::Row, None)
         .with_filter(Purpose::RowColumn, None)
-        .with_filter(Purpose::Prefix, None);
+        .with_filter(Purpose::Prefix, None)
+        .with_range_filter(None);
     let one: Write = |store| store.put(b"row", b"column", b"value");
     let tombstones: Write = |store| (0..5u8).try_for_each(|i| store.delete(&[i], b"column"));
     let columns: Write = |store| (0..9u8).try_for_each(|i| store.put(b"the same row", &[i], &[i; 9]));
@@ -73,13 +75,18 @@ fn small_tables() -> std::result::Result<Vec<Shape>, Box<dyn Error>> {
     // Three blocks.
     let blocks: Write = |store| (0..9u8).try_for_each(|i| store.put(&[b'r', i], b"", &[0x80 | i; 1200][..1150]));
     let near: Write = |store| (0..3u8).try_for_each(|i| store.put(&[b'r', i], b"", &[i; 8]));
+    // Filters of several partitions each, of entries of several lengths.
+    let many: Write = |store| (0..400u32).try_for_each(|i| store.put(&i.to_string().into_bytes(), b"", b""));
     Ok(vec![
         ("one", options(), one),
         ("bare", bare.clone(), near),
         ("tombstones", options(), tombstones),
         ("columns", bare.clone().with_filter(Purpose::RowColumn, golomb), columns),
         ("lengths", bare.clone().with_prefix_filter(3, blocked.clone()), lengths),
-        ("blocks", bare.with_filter(Purpose::Row, blocked), blocks),
+        ("blocks", bare.clone().with_filter(Purpose::Row, blocked), blocks),
+        ("ranges", bare.clone().with_range_filter(RangePolicy::with_bits_per_key(12.0)?), blocks),
+        ("integers", bare.with_range_filter(RangePolicy::with_false_positive_rate(0.01, 16)?), near),
+        ("partitions", options().with_partition_bytes(256), many),
     ])
 }
 
@@ -110,20 +117,30 @@ fn filters(seeds: &mut Seeds) -> Result {
             seeds.add("filters", &name, &[&[1], &unsealed(&file)[..]].concat());
         }
     }
+    let (cut, integers) = (RangePolicy::with_bits_per_key(9.0)?, RangePolicy::with_false_positive_rate(0.01, 16)?);
+    for (name, policy) in [("cut", cut), ("integers", integers)] {
+        let file = rebuilt_with(|bare| bare.with_range_filter(policy))?;
+        seeds.add("filters", &format!("range-{name}"), &[&[1], &unsealed(&file)[..]].concat());
+    }
     Ok(())
 }
 
 /// A file with a filter of one purpose, as if it were the sample's.
 fn rebuilt(kind: FilterKind, purpose: Purpose) -> std::result::Result<Vec<u8>, Box<dyn Error>> {
+    let policy = FilterPolicy::with_bits_per_key(kind, 9.0)?;
+    rebuilt_with(|bare| bare.with_filter(purpose, policy))
+}
+
+/// A file of the filters that `add` adds to none.
+fn rebuilt_with(add: impl FnOnce(RebuildOptions) -> RebuildOptions) -> std::result::Result<Vec<u8>, Box<dyn Error>> {
     let sample = sample();
     let storage = crate::sample::storage(&sample.files);
     let store = open(&storage);
-    let mut options = RebuildOptions::new().with_table(sample.shallow.number);
+    let mut options = RebuildOptions::new().with_table(sample.shallow.number).with_range_filter(None);
     for other in Purpose::ALL {
         options = options.with_filter(other, None);
     }
-    options = options.with_filter(purpose, FilterPolicy::with_bits_per_key(kind, 9.0)?);
-    let name = store.rebuild_filters(&options)?.tables.remove(0).filter_file;
+    let name = store.rebuild_filters(&add(options))?.tables.remove(0).filter_file;
     let mut file = storage.contents(&name).ok_or("no file of filters")?;
     // The number, which the contexts follow when they are repaired.
     let number_at = file.len() - PAGE_LEN + 16;

@@ -3,8 +3,10 @@ use crate::pages::inflate;
 use crate::records::{Edit, manifest};
 use crate::sample::{Files, options, sample};
 use crate::sstable::{Forgery, Parts, added, footer_crc, forge, is_forged};
-use crate::store::{all, ask, check_error, go_on, is_ascending, open};
+use crate::store::{all, ask, check_error, go_on, is_ascending, open, successor};
+use filterblock::partition::RangeLookup;
 use filterblock_kv::TableFile;
+use std::ops::Bound::{self, Excluded, Included, Unbounded};
 
 /// Any bytes as a table. The input's first byte says what becomes of the pages behind it:
 ///
@@ -104,5 +106,33 @@ fn open_file(file: &[u8]) -> Option<bool> {
     };
     assert_eq!((check.num_cells, check.num_tombstones), (table.num_cells(), table.num_tombstones()));
     let missing = [check.missing_in_row_filter, check.missing_in_row_column_filter, check.missing_in_prefix_filter];
-    Some(missing == [0; 3])
+    Some(missing == [0; 3] && check.missing_in_range_filter == 0 && !denies_a_range(&table))
+}
+
+/// Whether the range filter denies a range with a row of the table, among those that will be scanned. A forged one may,
+/// even if it passes each row.
+fn denies_a_range(table: &TableFile) -> bool {
+    let Some(filter) = table.range_filter() else { return false };
+    let (whole, partitions) = (filter.open(), filter.open_partitions());
+    assert!(whole.is_err() || partitions.is_err(), "a block and an index");
+    let may_contain = |lower: Bound<&[u8]>, upper: Bound<&[u8]>| match (&whole, &partitions) {
+        (Ok(filter), _) => filter.may_contain_range(lower, upper),
+        (_, Ok(filter)) => match filter.index.find_range(lower, upper) {
+            RangeLookup::Absent => false,
+            RangeLookup::Present => true,
+            RangeLookup::Partitions(first, second) => [Some(first), second].into_iter().flatten().any(|partition| {
+                let opened = filter.partitions[partition.number as usize].as_ref();
+                opened.map_or(true, |filter| filter.may_contain_range(lower, upper))
+            }),
+        },
+        _ => true,
+    };
+    let rows: Vec<Vec<u8>> = table.cells(Unbounded, Unbounded).flatten().map(|cell| cell.row).collect();
+    let denied = |row: &Vec<u8>| {
+        let (beside, prefix) = ([&row[..], b"\0"].concat(), &row[..row.len().min(2)]);
+        let above = successor(prefix);
+        let above = above.as_ref().map_or(Unbounded, |above| Excluded(&above[..]));
+        !may_contain(Included(row), Included(&beside)) || !may_contain(Included(prefix), above)
+    };
+    rows.iter().any(denied) || !(rows.is_empty() || may_contain(Unbounded, Unbounded))
 }

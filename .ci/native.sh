@@ -9,7 +9,7 @@ test "${#tests[@]}" -gt 1 && test "${#demo[@]}" -gt 1
 proves "format" "one style of source"
 format_lane() { cargo fmt --all --check; }
 
-proves "weight" "that no package has more code than its budget"
+proves "weight" "that no package has more code than its ceiling"
 weight_lane() { python3 .ci/weight.py; }
 
 proves "scripts" "scripts without what shellcheck finds"

@@ -1,4 +1,4 @@
-"""Counts the code of each part in Rust, C, C++ and Python, and fails where it exceeds its budget in `.ci/weight.txt`.
+"""Counts the code of each part in Rust, C, C++ and Python, and fails where it exceeds its ceiling in `.ci/weight.txt`.
 
 Code is a line that is neither blank nor a comment. Unit tests, `mod tests { … }` at the end of a file and files of
 tests, are counted apart.
@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 
-BUDGET = ".ci/weight.txt"
+CEILING = ".ci/weight.txt"
 COMMENT = {"rs": "//", "c": "//", "cc": "//", "h": "//", "py": "#"}
 UNIT_TESTS = re.compile(r"(^|/)((set_)?tests|guard_pages|guarded)\.rs$")
 
@@ -28,18 +28,18 @@ def main():
     paths = subprocess.run(["git", "ls-files"], check=True, capture_output=True, text=True).stdout.split()
     paths = [path for path in paths if path.rsplit(".", 1)[-1] in COMMENT]
     exceeded = []
-    print(f"{'code':>7} {'budget':>7} {'unit tests':>10}  part")
-    for entry in open(BUDGET, encoding="utf-8").read().splitlines():
+    print(f"{'code':>7} {'ceiling':>7} {'unit tests':>10}  part")
+    for entry in open(CEILING, encoding="utf-8").read().splitlines():
         if not entry or entry.startswith("#"):
             continue
-        budget, name, pattern = entry.split()
+        ceiling, name, pattern = entry.split()
         counts = [code_lines(path) for path in paths if re.match(pattern, path)]
         code, unit = (sum(column) for column in zip(*counts, strict=True))
-        print(f"{code:7} {budget:>7} {unit:10}  {name}")
-        if code > int(budget):
+        print(f"{code:7} {ceiling:>7} {unit:10}  {name}")
+        if code > int(ceiling):
             exceeded.append(name)
     if exceeded:
-        sys.exit(f"over the budget of {BUDGET}: {', '.join(exceeded)}. Before raising it: what can go?")
+        sys.exit(f"over the ceiling of {CEILING}: {', '.join(exceeded)}. Before raising it: what can go?")
 
 
 main()

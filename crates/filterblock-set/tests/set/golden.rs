@@ -2,7 +2,7 @@
 //! release answer. They are in `tests/golden` of the repository, beside the blocks.
 //!
 //! `FILTERBLOCK_BLESS=1 cargo test -p filterblock-set golden` writes those that are missing in `v1`; `.ci/release` calls it
-//! with `FILTERBLOCK_RELEASE=0.1.1`, which adds those of a release.
+//! with `FILTERBLOCK_RELEASE=0.2.0`, which adds those of a release.
 
 use crate::sample::{Table, add, columns, no_row_lost, open, policy, tables};
 use filterblock_set::SetBuilder;

@@ -26,7 +26,7 @@ pub enum PartitionError<E> {
         error: DecodeError,
     },
     /// The caller gave an [opened](super::OpenedPartition) partition that is not this one: it has another number, or was
-    /// opened for another index. A cache confuses numbers or tables.
+    /// opened for an index of other bytes. A cache confuses numbers or tables.
     WrongPartition {
         /// The number of the partition that was to be loaded, from 0.
         partition: u32,

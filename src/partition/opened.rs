@@ -16,8 +16,12 @@ use core::ops::{Bound, Deref};
 ///
 /// It is made by [`PartitionedFilter::open_partition_owned`](super::PartitionedFilter::open_partition_owned) or its twin
 /// for ranges, and returned, by reference or in an `Arc`, by the function that loads partitions for a lookup. It knows
-/// the index and the number that it was opened for: a lookup that receives another one, of a cache that confuses
-/// numbers or tables, ends in an [error](super::PartitionError::WrongPartition), which is *maybe*.
+/// the index and the number that it was opened for: a lookup that receives one of another number, or of an index of other
+/// bytes, ends in an [error](super::PartitionError::WrongPartition), which is *maybe*.
+///
+/// Indexes of two tables have the same bytes if the tables have the same context, the same separators and as many keys
+/// in each partition. So the context must be another one for each state of a table's file, and the cache must drop the
+/// partitions of a file that was replaced: otherwise a lookup answers from the wrong partition, and denies stored keys.
 ///
 /// ```
 /// use filterblock::partition::{OpenedPartition, PartitionLimit, PartitionedFilter, PartitionedFilterBuilder};

@@ -58,6 +58,12 @@ pub enum RangeLookup {
 /// // Every error means "maybe".
 /// assert!(filter.may_contain_prefix(b"user0004", load).unwrap_or(true));
 /// assert_eq!(filter.may_contain_range(Included(b"user00042x"), Excluded(b"user00043"), load), Ok(false));
+///
+/// // Partitions that an engine's cache keeps opened.
+/// let open = |partition| filter.open_partition_owned(partition, load(partition).expect("infallible"));
+/// let kept = filter.partitions().map(open).collect::<Result<Vec<_>, _>>()?;
+/// let answer = filter.may_contain_prefix(b"user0004x", |partition| Ok::<_, Infallible>(&kept[partition.number as usize]));
+/// assert_eq!(answer, Ok(false));
 /// # Ok(())
 /// # }
 /// ```

@@ -323,6 +323,21 @@ const UNNOTICED: &[Row] = &[
         let others = (0..NUM_KEYS).map(|i| format!("{i:04}/other"));
         denied_of(builder_of(&policy(WHOLE), others).finish().map_err(refused)?)
     }),
+    ("a partition is kept opened for a file that is written anew under the same context", Denies, || {
+        let last = key(NUM_KEYS - 1);
+        let others = (1..NUM_KEYS).map(|i| format!("{:04}/other", i - 1).into_bytes()).chain([last]);
+        let [old, new] = [others.collect::<Vec<_>>(), keys().collect()].map(|keys: Vec<Vec<u8>>| {
+            let mut writer = Writer::new(policy(WHOLE), PartitionLimit::default(), 42);
+            keys.iter().for_each(|key| writer.key(key).expect("in order"));
+            writer.finish().expect("an index")
+        });
+        assert_eq!(old.index, new.index);
+        let (of_old, of_new) = (old.open(42), new.open(42));
+        let partition = of_old.partitions().next().expect("one");
+        let Ok(block) = old.load(partition);
+        let kept = of_old.open_partition_owned(partition, block).map_err(refused)?;
+        count_denied(|key| of_new.may_contain(key, |_| Ok::<_, Infallible>(&kept)).unwrap_or(true))
+    }),
     ("a compact frame is read under another policy", Denies, || {
         let (frame, theirs) = (frame_of(&mut builder()), policy(PREFIX));
         let filter = CompactFrameReader::open(&frame, &theirs).map_err(refused)?;

@@ -299,6 +299,18 @@ const UNNOTICED: &[Row] = &[
         },
     ),
     (
+        "an excluded empty key is given as the upper bound where none is meant, without a lower bound",
+        Denies,
+        || {
+            let filter = texts();
+            denied(|_| asks(&filter, Unbounded, Excluded(b"")))
+        },
+        || {
+            let filter = texts();
+            denied(|_| asks(&filter, Unbounded, Unbounded))
+        },
+    ),
+    (
         "an end that is included is given as excluded",
         Denies,
         || {

@@ -175,6 +175,43 @@ static enum outcome of_another_table(uint64_t context, uint64_t other_context, b
     return is_denied ? DENIES : MAYBE;
 }
 
+/* A cache keeps the partition of a table that was written anew: with as many keys, the same last one, and the same context,
+ * so that the indexes are equal. */
+static enum outcome of_an_equal_index(void) {
+    static struct file file, new_file;
+    struct file *files[] = {&file, &new_file};
+    struct bytes indexes[2];
+    struct cache cache = {NULL, &file, {NULL}, 0, 0, 0};
+    filterblock_partitioned_reader *old, *reader;
+    unsigned denied = 0;
+    char key[16];
+
+    for (unsigned table = 0; table < 2; table++) {
+        filterblock_builder *builder = builder_into(files[table], "blocked:16,seed=7", NULL);
+        OK(filterblock_builder_set_context(builder, 42));
+        for (uint64_t i = 0; i < 100; i++) OK(filterblock_builder_add_key(builder, key, key_text(2 * i + table, false, key)));
+        OK(filterblock_builder_add_key(builder, "zebra", 5));
+        indexes[table] = finished(builder);
+        filterblock_builder_free(builder);
+    }
+    CHECK(indexes[0].len == indexes[1].len && memcmp(indexes[0].data, indexes[1].data, indexes[0].len) == 0);
+    old = open_index(&indexes[0], 42, 0, NULL);
+    reader = open_index(&indexes[1], 42, 0, NULL);
+    cache.reader = old;
+    CHECK(filterblock_partitioned_reader_may_contain(old, "zebra", 5, load, &cache) && cache.num_opened == 1);
+    cache.reader = reader;
+    for (uint64_t i = 0; i < 100; i++) {
+        size_t len = key_text(2 * i + 1, false, key);
+        denied += !filterblock_partitioned_reader_may_contain(reader, key, len, load, &cache);
+    }
+    empty(&cache);
+    filterblock_partitioned_reader_free(old);
+    filterblock_partitioned_reader_free(reader);
+    drop(&indexes[0]);
+    drop(&indexes[1]);
+    return denied > 90 ? DENIES : MAYBE;
+}
+
 /* The keys of the partition after the right one are in it, and others are denied by it. */
 static enum outcome of_another_number(void) {
     static struct file file;
@@ -225,6 +262,7 @@ void commit_partition_mistakes(struct mistakes *noted) {
     note(noted, "a cache gives another partition of the table", MAYBE, of_another_number());
     note(noted, "a cache gives an opened partition of another table", MAYBE, of_another_table(0, 0, true));
     note(noted, "the same, with contexts", MAYBE, of_another_table(1, 2, true));
+    note(noted, "a cache keeps the partition of a table that is written anew, with the same context", DENIES, of_an_equal_index());
     note(noted, "the block of another table's partition is opened, with contexts", MAYBE, of_another_table(1, 2, false));
     note(noted, "the block of another table's partition is opened, no contexts", DENIES, of_another_table(0, 0, false));
 }

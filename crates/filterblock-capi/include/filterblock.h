@@ -576,7 +576,9 @@ filterblock_status filterblock_partitioned_reader_open_partition(const struct fi
 void filterblock_partition_reader_free(struct filterblock_partition_reader *partition);
 
 // Whether the table may contain a key; false is certain. `load` gives the partition that has to be queried. One that was
-// opened for another number or index, as a cache that confuses them gives, is *maybe*, and counted as a mismatch.
+// opened for another number, or for an index of other bytes, as a cache that confuses them gives, is *maybe*, and counted
+// as a mismatch. Tables with one context, the same separators and as many keys in each partition have equal indexes: give
+// each state of a table a context of its own, and drop its partitions with it.
 bool filterblock_partitioned_reader_may_contain(const struct filterblock_partitioned_reader *reader,
                                                 const void *key,
                                                 size_t key_len,
@@ -695,7 +697,8 @@ double filterblock_range_reader_false_positive_rate(const struct filterblock_ran
 // Whether the table may have a key between two bounds; false is certain. A null pointer and a bound of length 0 are
 // no bound: two are the range of all keys. If the lower bound is above the upper one, or both are one key and one of them
 // excludes it, the answer is *maybe*: no right scan has such bounds. Takes time in proportion to the length of the bounds
-// and, of cut keys, to the logarithm of the number of keys; of integers, some microseconds at most, and mostly .1.
+// and, of cut keys, to the logarithm of the number of keys; of integers, mostly .1 microseconds, and some tens of them
+// whatever the bytes.
 bool filterblock_range_reader_may_contain_range(const struct filterblock_range_reader *reader,
                                                 const struct filterblock_range_bound *lower,
                                                 const struct filterblock_range_bound *upper);

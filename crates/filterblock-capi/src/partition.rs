@@ -151,7 +151,9 @@ pub extern "C" fn filterblock_partition_reader_free(partition: Option<Box<Partit
 }
 
 /// Whether the table may contain a key; false is certain. `load` gives the partition that has to be queried. One that was
-/// opened for another number or index, as a cache that confuses them gives, is *maybe*, and counted as a mismatch.
+/// opened for another number, or for an index of other bytes, as a cache that confuses them gives, is *maybe*, and counted
+/// as a mismatch. Tables with one context, the same separators and as many keys in each partition have equal indexes: give
+/// each state of a table a context of its own, and drop its partitions with it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn filterblock_partitioned_reader_may_contain(
     reader: Option<&PartitionedReader>,

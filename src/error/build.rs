@@ -212,7 +212,7 @@ pub enum NotIntegers {
         /// The length of the longest in bytes.
         longest: u64,
     },
-    /// They have too many bytes behind those that all begin with.
+    /// They have too many bytes after those that all begin with.
     Width {
         /// The number of these bytes.
         bytes: u64,
@@ -242,7 +242,7 @@ impl fmt::Display for NotIntegers {
                 write!(f, "keys have {shortest} to {longest} bytes, where integers have one length")
             }
             Self::Width { bytes, max } => {
-                write!(f, "keys have {bytes} bytes behind those that all begin with, and integers at most {max}")
+                write!(f, "keys have {bytes} bytes after those that all begin with, and integers at most {max}")
             }
             Self::Prefix { bytes, max } => {
                 write!(f, "{bytes} bytes are common to all keys, of which at most {max} can be stored")

@@ -54,6 +54,7 @@ const CODE_BITS: f64 = 1.75;
 
 const SIZE: &str = "bits per key, such as range:14, or a rate for a length, such as range:fpr=1%,len=1024";
 const FORM: &str = "form=integers";
+const RATED: &str = "a setting of bits per key: a form goes with a rate, as in range:fpr=1%,len=1024,form=integers";
 const LEN: &str = "the greatest length of a range, such as len=1024";
 
 impl RangePolicy {
@@ -76,7 +77,7 @@ impl RangePolicy {
     /// `rate`, and shorter ones with as much less, whatever the keys and the ranges are. A filter takes about
     /// log₂(`len` / `rate`) + 1.75 bits per key.
     ///
-    /// Keys are integers if all have one length, and at most 16 bytes behind those that all begin with; their first byte
+    /// Keys are integers if all have one length, and at most 16 bytes after those that all begin with; their first byte
     /// is the most significant. Of other keys, and of such as have too many within `len`, filters are made as
     /// [`RangePolicy::with_bits_per_key`] makes them of as many bits, and have no rate:
     /// [`RangeFilter::form`](super::RangeFilter::form) tells, and [`RangePolicy::of_integers`] refuses them.
@@ -147,6 +148,14 @@ impl RangePolicy {
     }
 
     /// Returns whether no filter is made of keys that are no integers for which the rate holds.
+    ///
+    /// ```
+    /// use filterblock::range::RangePolicy;
+    ///
+    /// let requires = |text: &str| text.parse().map(|policy: RangePolicy| policy.requires_integers());
+    /// assert_eq!(requires("range:fpr=1%,len=1024,form=integers"), Ok(true));
+    /// assert_eq!(requires("range:fpr=1%,len=1024"), Ok(false));
+    /// ```
     pub const fn requires_integers(&self) -> bool {
         matches!(self.size, Size::Rate { is_required: true, .. })
     }
@@ -163,7 +172,7 @@ impl RangePolicy {
         let header_len = HEADER_LEN as u64;
         header_len.saturating_add(match self.size {
             Size::MillibitsPerKey(_) => self.max_payload_len(num_keys),
-            // The rate takes its bits behind the header.
+            // The bits that the rate takes follow the header.
             Size::Rate { .. } => self.len_of_bits(num_keys),
         })
     }
@@ -234,6 +243,9 @@ impl FromStr for RangePolicy {
         let policy = match parts.next() {
             None | Some("self_check=on") => policy,
             Some("self_check=off") => policy.with_self_check(false),
+            Some(form) if form.starts_with("form=") && policy.false_positive_rate().is_none() => {
+                return Err(syntax(form, RATED));
+            }
             Some(other) => return Err(syntax(other, "self_check=on or self_check=off")),
         };
         match parts.next() {

@@ -55,7 +55,7 @@ fn samples() -> Vec<Vec<u8>> {
     [9_000, 700, 64, 20].into_iter().flat_map(|count| policies.map(|policy| built((count, policy)))).collect()
 }
 
-/// Changes a block, with a true length behind it.
+/// Changes a block, and gives it its true length and checksums.
 fn damaged(random: &mut Random, sample: &[u8]) -> Vec<u8> {
     let mut block = sample.to_vec();
     for _ in 0..random.below(5) {

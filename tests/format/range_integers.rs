@@ -203,6 +203,11 @@ fn policies_with_a_rate() {
         ("range:fpr=60%,len=2", "rate = 0.6 is outside the legal range 4.656612873077393e-10 to 0.5"),
         ("range:fpr=1%,len=1073741824", "len / rate = 107374182400 is outside the legal range 2 to 2147483648"),
         ("range:1.5", "bits per key = 1.5 is outside the legal range 2 to 200"),
+        (
+            "range:14,form=integers",
+            "'form=integers' is not a setting of bits per key: a form goes with a rate, as in \
+             range:fpr=1%,len=1024,form=integers",
+        ),
     ] {
         assert_eq!(parse(text).expect_err("illegal"), says, "{text}");
     }

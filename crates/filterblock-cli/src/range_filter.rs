@@ -79,7 +79,7 @@ pub(crate) fn rate_lost(
     let (rate, len) = policy.false_positive_rate()?;
     let form = filter.form().filter(|&form| form != RangeForm::Integers)?;
     let reason = match shortest == longest {
-        true => "too many of these are near each other, or they have too many bytes behind those that all begin with"
+        true => "too many of these are near each other, or they have too many bytes after those that all begin with"
             .to_owned(),
         false => format!("these have {shortest} to {longest} bytes"),
     };

@@ -38,7 +38,7 @@ fn log_least_span(numbers: impl Iterator<Item = u128>) -> u32 {
 }
 
 /// Appends the payload of `keys`, sorted and at least one, for ranges of up to `len` integers, in `range_per_key` times
-/// as many places. If the keys are not of one length, or have more than 16 bytes behind their common prefix, or crowd too
+/// as many places. If the keys are not of one length, or have more than 16 bytes after their common prefix, or crowd too
 /// much for such ranges, nothing is appended.
 pub(in crate::range) fn build(
     keys: &Keys,

@@ -171,7 +171,7 @@ fn a_rate_that_is_lost_is_reported() {
     place.write("wide.txt", ('A'..='Z').map(|first| format!("{first}{:19}\n", "")).collect::<String>());
     let build = |policy: &str, list: &str| place.run(&format!("build --policy {policy} --output r.fb {list}"));
     let policy = "range:fpr=1%,len=1024";
-    for (list, says) in [("text.txt", "these have 1 to 5 bytes."), ("wide.txt", "they have too many bytes behind")] {
+    for (list, says) in [("text.txt", "these have 1 to 5 bytes."), ("wide.txt", "they have too many bytes after")] {
         let output = build(policy, list);
         let message = stderr(&output);
         assert_eq!(output.status.code(), Some(0), "{list}: {message}");

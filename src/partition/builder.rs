@@ -72,8 +72,8 @@ impl PartitionedFilterBuilder {
     /// queries is that of one partition, unless it equals the number of entries.
     ///
     /// # Errors
-    /// [`BuildError::CappedPartitions`] for a policy with a byte cap or a fixed shape, [`BuildError::Setting`] for a limit out of its
-    /// range.
+    /// [`BuildError::CappedPartitions`] for a policy with a byte cap or a fixed shape, [`BuildError::Setting`] for a limit
+    /// out of its range.
     pub fn new(policy: &FilterPolicy, limit: PartitionLimit) -> Result<Self, BuildError> {
         let policy = limit.with_kind(policy)?;
         let partition = Partition { filter: FilterBlockBuilder::new(&policy), recent: [None; 2] };

@@ -47,9 +47,9 @@ impl PartitionLookup {
 /// slices and memory maps do.
 ///
 /// The calls named `may_contain…` load at most one partition, by the caller's function. It returns the block's bytes,
-/// which are opened and verified each time (3 to 13 µs for 32 KiB, by the processor), or an [`OpenedPartition`] from the engine's cache,
-/// which answers at once. An engine that loads in another way (asynchronously, many at once) uses [`find_key`](Self::find_key) and its like, and
-/// [`open_partition`](Self::open_partition).
+/// which are opened and verified each time (3 to 13 µs for 32 KiB, by the processor), or an [`OpenedPartition`] from the
+/// engine's cache, which answers at once. An engine that loads in another way (asynchronously, many at once) uses
+/// [`find_key`](Self::find_key) and its like, and [`open_partition`](Self::open_partition).
 // Not `Copy`: it may hold a secret.
 #[derive(Clone)]
 pub struct PartitionedFilter<B> {

@@ -1,9 +1,9 @@
 //! A policy as a line of text, for option files and command lines.
 //!
 //! `kind:size`, then settings, by commas: `blocked:10`, `golomb:fpr=0.1%,seed=7`,
-//! `bloom:max=4096,transform=prefix:4,self_check=off`, `bloom:bytes=131072,probes=7`. Settings that are not named have their defaults; none is named
-//! twice. The kind `auto` is chosen by a workload, which has settings of its own: `auto:fpr=1%,level=3`,
-//! `auto:10,queries=2000000,read_ns=90000`.
+//! `bloom:max=4096,transform=prefix:4,self_check=off`, `bloom:bytes=131072,probes=7`. Settings that are not named have
+//! their defaults; none is named twice. The kind `auto` is chosen by a workload, which has settings of its own:
+//! `auto:fpr=1%,level=3`, `auto:10,queries=2000000,read_ns=90000`.
 
 use super::settings::AUTO;
 use super::{CustomTransform, FilterPolicy, KeyTransform, Workload};

@@ -19,8 +19,8 @@ use core::ops::Bound;
 ///
 /// *No* is always true. Queries cannot fail and allocate nothing. Beside the length of the bounds, their time is limited
 /// whatever the bytes: one of cut keys searches a group a level, of six at most; one of integers at most 129 blocks of
-/// numbers, usually one, and as many bits as twenty of the longest buckets have. `B` owns or borrows the bytes, and must give the same ones at each
-/// call, as vectors, boxes, shared slices and memory maps do.
+/// numbers, usually one, and as many bits as twenty of the longest buckets have. `B` owns or borrows the bytes, and must
+/// give the same ones at each call, as vectors, boxes, shared slices and memory maps do.
 #[derive(Clone)]
 pub struct RangeFilter<B> {
     block: B,
@@ -248,9 +248,10 @@ impl<B> RangeFilter<B> {
         }
     }
 
-    /// Returns the rate at which empty ranges of `len` integers pass, which follows from what the header stores: it holds
-    /// whatever the keys and ranges are, and is 1 for ranges of more than a query searches. `None` if the filter has
-    /// another form: then no rate holds for all ranges.
+    /// Returns the rate at which empty ranges of `len` integers pass, which follows from what the header stores. It is the
+    /// expectation over the hash of numbers, whatever the keys and ranges are: many tables have it on average, and in one
+    /// of few keys, where ranges meet the same few blocks again and again, several times as many may pass, or none. It is
+    /// 1 for ranges of more than a query searches. `None` if the filter has another form: then no rate holds for all ranges.
     pub fn false_positive_rate(&self, len: u64) -> Option<f64> {
         match &self.map {
             Some(Map::Integers(integers)) => Some(integers.false_positive_rate(self.num_keys, len)),

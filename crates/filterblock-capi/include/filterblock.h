@@ -689,8 +689,9 @@ void filterblock_range_reader_free(struct filterblock_range_reader *reader);
 filterblock_status filterblock_range_reader_info(const struct filterblock_range_reader *reader,
                                                  struct filterblock_range_info *info);
 
-// The rate at which empty ranges of `range_len` integers pass, whatever the keys and the ranges are. 1 where no rate holds
-// for all of them: of filters of another form, without keys, and of a null pointer.
+// The rate at which empty ranges of `range_len` integers pass, on average over many tables, whatever the keys and the ranges
+// are: in one of few keys several times as many may pass, or none. 1 where no rate holds for all of them: of filters of
+// another form, without keys, and of a null pointer.
 double filterblock_range_reader_false_positive_rate(const struct filterblock_range_reader *reader,
                                                     uint64_t range_len);
 

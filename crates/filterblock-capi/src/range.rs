@@ -131,8 +131,9 @@ pub unsafe extern "C" fn filterblock_range_reader_info(reader: Option<&RangeRead
     })
 }
 
-/// The rate at which empty ranges of `range_len` integers pass, whatever the keys and the ranges are. 1 where no rate holds
-/// for all of them: of filters of another form, without keys, and of a null pointer.
+/// The rate at which empty ranges of `range_len` integers pass, on average over many tables, whatever the keys and the ranges
+/// are: in one of few keys several times as many may pass, or none. 1 where no rate holds for all of them: of filters of
+/// another form, without keys, and of a null pointer.
 #[unsafe(no_mangle)]
 pub extern "C" fn filterblock_range_reader_false_positive_rate(reader: Option<&RangeReader>, range_len: u64) -> f64 {
     caught_or(1.0, || reader.and_then(|reader| reader.filter.false_positive_rate(range_len)).unwrap_or(1.0))

@@ -118,7 +118,7 @@ impl Filter {
         if let Ok(bytes) = key.cast_exact::<PyBytes>() {
             return Ok(self.filter.may_contain(bytes.as_bytes()));
         }
-        Ok(self.answer(Scalar::of(key)?))
+        Ok(self.answer(Scalar::of(key, Odd::Maybe)?))
     }
 
     /// Whether the filter's table may have the key; also ``key in filter``.

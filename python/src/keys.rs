@@ -20,6 +20,8 @@ pub const BATCH_LEN: usize = 4096;
 pub enum Odd {
     /// They are *maybe*: queries.
     Maybe,
+    /// The file has no filter of the column: sets.
+    LeftOut,
     /// They are an error: filters, which would deny them.
     Refused,
 }
@@ -34,13 +36,10 @@ impl Keys {
     pub fn of(object: &Bound<'_, PyAny>, odd: Odd) -> PyResult<Self> {
         refuse_single(object)?;
         refuse_table(object)?;
-        let kind = object.get_type();
-        let module = kind.module()?.to_string();
-        let is_of = |package: &str| module.split('.').next() == Some(package);
-        if is_of("pyarrow") {
+        if is_of(object, "pyarrow")? {
             return arrow::keys(object, odd);
         }
-        if is_of("pandas") && object.hasattr("dtype")? {
+        if is_of(object, "pandas")? && object.hasattr("dtype")? {
             return Self::of_pandas(object, odd);
         }
         if object.hasattr("__array_interface__")? {
@@ -60,7 +59,7 @@ impl Keys {
         let mut scalars = Vec::new();
         for (position, item) in object.try_iter()?.enumerate() {
             let item = item?;
-            let scalar = Scalar::of(&item)?;
+            let scalar = Scalar::of(&item, odd)?;
             if odd == Odd::Refused && matches!(scalar, Some(Scalar::NotIndexable)) {
                 return Err(error::of_key(position, &item));
             }
@@ -183,6 +182,16 @@ impl Keys {
             firsts.map(move |first| (column, first..column.len.min(first + BATCH_LEN)))
         })
     }
+}
+
+/// Returns whether the object's type, or one that it is derived from, is of the package.
+fn is_of(object: &Bound<'_, PyAny>, package: &str) -> PyResult<bool> {
+    for kind in object.get_type().mro() {
+        if kind.getattr("__module__")?.to_string().split('.').next() == Some(package) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Refuses text and byte strings, which Python would iterate over.

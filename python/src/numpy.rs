@@ -61,8 +61,11 @@ pub fn keys(object: &Bound<'_, PyAny>, odd: Odd) -> PyResult<Keys> {
         "i" => Some(Fixed::Signed),
         "u" => Some(Fixed::Unsigned),
         "M" => time_of(&dtype)?,
-        // Plain bytes, whose zeros at the end count.
-        "V" if dtype.getattr("names")?.is_none() && dtype.getattr("itemsize")?.extract::<usize>()? > 0 => {
+        // Plain bytes, whose zeros at the end count. Dtypes of other packages have this kind, too, such as bfloat16.
+        "V" if dtype.getattr("char")?.extract::<String>()? == "V"
+            && dtype.getattr("names")?.is_none()
+            && dtype.getattr("itemsize")?.extract::<usize>()? > 0 =>
+        {
             Some(Fixed::Binary)
         }
         // Text and bytes of fixed size, and objects, are copied. What is masked is `None` in the list.

@@ -49,7 +49,7 @@ pub fn bytes<'a>(value: &'a Value<'_>) -> Option<&'a [u8]> {
 
 /// The bytes of a key that is looked up; `None` if no filter has such a key, which is *maybe*.
 pub fn key(object: &Object<'_>) -> PyResult<Option<Vec<u8>>> {
-    Ok(match Scalar::of(object)? {
+    Ok(match Scalar::of(object, Odd::Maybe)? {
         Some(Scalar::Text(text)) => Some(text.into_bytes()),
         Some(Scalar::Binary(bytes)) => Some(bytes),
         _ => None,

@@ -57,7 +57,7 @@ impl Scalar {
     /// Returns the value of an object; `None` for `None`. An object of a type that is not known here might equal a
     /// value of another type, as 5.0 and `True` do: it is not indexable. So is one of a subclass that compares in its own
     /// way.
-    pub fn of(object: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+    pub fn of(object: &Bound<'_, PyAny>, odd: Odd) -> PyResult<Option<Self>> {
         if object.is_none() {
             return Ok(None);
         }
@@ -77,20 +77,23 @@ impl Scalar {
         } else if object.is_instance_of::<PyInt>() {
             return Ok(Some(if compares_as::<PyInt>(object)? { int(object) } else { Self::NotIndexable }));
         } else {
-            return Self::of_other(object);
+            return Self::of_other(object, odd);
         };
         let is_plain = compares_as::<PyBytes>(object)? || compares_as::<PyByteArray>(object)?;
         Ok(Some(bytes.filter(|_| is_plain).map_or(Self::NotIndexable, Self::Binary)))
     }
 
     /// Types that are told by name, so that no module is imported for them.
-    fn of_other(object: &Bound<'_, PyAny>) -> PyResult<Option<Self>> {
+    fn of_other(object: &Bound<'_, PyAny>, odd: Odd) -> PyResult<Option<Self>> {
         let kind = object.get_type();
         let name = kind.fully_qualified_name()?.to_string();
         Ok(Some(match name.as_str() {
             "decimal.Decimal" => decimal(object)?,
             "datetime.datetime" => {
                 let is_aware = !object.call_method0("utcoffset")?.is_none();
+                if is_aware && odd == Odd::Maybe && has_two_offsets(object)? {
+                    return Ok(Some(Self::NotIndexable));
+                }
                 let count = microseconds(object, is_aware)?;
                 if is_aware {
                     Self::Instant(count, TimeUnit::Microsecond)
@@ -207,6 +210,15 @@ fn decimal(object: &Bound<'_, PyAny>) -> PyResult<Scalar> {
         (Some(unscaled), Ok(scale)) => Scalar::Decimal(if negative { -unscaled } else { unscaled }, scale),
         _ => Scalar::NotIndexable,
     })
+}
+
+/// Returns whether the time is in an hour that the clocks of its zone repeat or skip. Python holds it to be equal to the
+/// time of the other fold, which is another instant.
+fn has_two_offsets(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let options = PyDict::new(object.py());
+    options.set_item("fold", 1 - object.getattr("fold")?.extract::<u8>()?)?;
+    let other = object.call_method("replace", (), Some(&options))?;
+    Ok(!other.call_method0("utcoffset")?.eq(object.call_method0("utcoffset")?)?)
 }
 
 /// Microseconds since 1970-01-01, of UTC or of the calendar.

@@ -3,7 +3,7 @@
 use crate::keys::{Keys, Odd};
 use crate::scalar::{self, Scalar};
 use crate::{error, mask, memory, policy};
-use filterblock_set::{FetchError, Opening, Query, Selection, ValueClass};
+use filterblock_set::{Answers, FetchError, Opening, Query, Selection, ValueClass};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyInt, PyString};
@@ -45,7 +45,7 @@ fn part_of(at: usize, object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
         bytes.to_vec()
     } else {
         let is_bool = object.is_instance_of::<PyBool>();
-        match Scalar::of(object)? {
+        match Scalar::of(object, Odd::Maybe)? {
             Some(Scalar::Int(number)) if !is_bool => number.to_string().into_bytes(),
             // Beyond 128 bits, too.
             _ if object.is_instance_of::<PyInt>() && !is_bool => {
@@ -92,11 +92,18 @@ impl FilterSet {
     fn select(&self, files: &FileList) -> Selection {
         self.set.select(files.iter().map(|(name, identity)| (name.as_str(), *identity)))
     }
+
+    fn answer(&self, py: Python<'_>, query: &Query, selection: &Selection) -> PyResult<Answers> {
+        // An answer for each key and file, of those asked and of those known.
+        let num_files = selection.num_files().saturating_add(self.set.files().count());
+        memory::ask(query.num_keys().saturating_mul(num_files))?;
+        Ok(py.detach(|| self.set.answer(query, selection)))
+    }
 }
 
 /// One key, or many. An iterator that yields none may have been used before: what it had is *maybe*.
 fn values_of(keys: &Bound<'_, PyAny>) -> PyResult<Vec<Scalar>> {
-    let value = Scalar::of(keys)?;
+    let value = Scalar::of(keys, Odd::Maybe)?;
     let is_many =
         matches!(value, Some(Scalar::NotIndexable)) && !scalar::is_text_or_bytes(keys)? && keys.try_iter().is_ok();
     if !is_many {
@@ -203,8 +210,7 @@ impl FilterSet {
             }
             failed.map_or(Ok(()), Err)?;
         }
-        let answers = py.detach(|| self.set.answer(&query, &selection).of_any_key());
-        mask(py, &answers)
+        mask(py, &self.answer(py, &query, &selection)?.of_any_key())
     }
 
     /// Return a mask of the files for each key, of what was read before.
@@ -216,7 +222,7 @@ impl FilterSet {
         files: FileList,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let (query, selection) = self.prepare(column, keys, &files)?;
-        let answers = py.detach(|| self.set.answer(&query, &selection));
+        let answers = self.answer(py, &query, &selection)?;
         (0..query.num_keys()).map(|key| mask(py, answers.of_key(key))).collect()
     }
 
@@ -246,6 +252,14 @@ impl FilterSet {
             columns.set_item(String::from_utf8_lossy(name), class)?;
         }
         Ok(columns)
+    }
+
+    /// Where the bytes are that another writer has appended to the set that this one continues; None if there are none.
+    ///
+    /// Files that only they have are *maybe*: ``absorb`` the object up to their end to take them over.
+    #[getter]
+    fn foreign_append(&self) -> Option<(u64, u64)> {
+        self.set.foreign_append().map(|range| (range.start, range.end))
     }
 
     /// The number of bytes of filters in memory.

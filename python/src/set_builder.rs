@@ -107,12 +107,13 @@ impl FilterSetBuilder {
         allow_empty: bool,
     ) -> PyResult<Vec<String>> {
         let mut values = Vec::new();
-        for (column, keys) in columns {
+        // A copy, since the keys' own code might change the dictionary.
+        for (column, keys) in columns.iter().collect::<Vec<_>>() {
             let column: String = column.extract()?;
             let Some(number) = self.columns.iter().position(|known| *known == column) else {
                 return Err(PyValueError::new_err(format!("the set has no column {column:?}")));
             };
-            values.push((number, Keys::of(&keys, Odd::Maybe)?));
+            values.push((number, Keys::of(&keys, Odd::LeftOut)?));
         }
         let indexed = self.with(py, |builder| self.add(builder, name, identity, &values, allow_empty));
         let indexed = indexed.map_err(|failure| match failure {

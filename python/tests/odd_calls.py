@@ -18,6 +18,7 @@ import pickle
 import random
 import sys
 import uuid
+import zoneinfo
 
 import numpy as np
 import pandas as pd
@@ -29,6 +30,7 @@ import filterblock as fb
 REFUSALS = (TypeError, ValueError, OverflowError, fb.FilterBlockError)
 POLICIES = ["bloom:14", "blocked:14", "golomb:fpr=0.1%", "ribbon:fpr=0.1%", "fuse:fpr=0.4%", "auto:fpr=0.1%"]
 EPOCH = dt.datetime(1970, 1, 1)
+NEW_YORK = zoneinfo.ZoneInfo("America/New_York")  # with a summer time in 1970
 
 
 class Denied(Exception):
@@ -66,7 +68,11 @@ def moments(numbers):
 
 
 def instants(numbers):
-    return [moment.replace(tzinfo=dt.timezone.utc) for moment in moments(numbers)]
+    if numbers.random() < 0.7:
+        return [moment.replace(tzinfo=dt.timezone.utc) for moment in moments(numbers)]
+    # Around an hour that comes twice, or one that is skipped.
+    day = dt.datetime(1970, *numbers.choice([(10, 25), (4, 26)]), tzinfo=NEW_YORK)
+    return [(day + dt.timedelta(minutes=numbers.randrange(240))).replace(fold=numbers.randrange(2)) for _ in range(20)]
 
 
 def days(numbers):
@@ -290,7 +296,10 @@ def variants(numbers, value):
     elif isinstance(value, bytes):
         yield from (bytearray(value), memoryview(value), pa.scalar(value, pa.large_binary()))
     elif isinstance(value, dt.datetime):
-        yield pd.Timestamp(value)
+        other = value.replace(fold=1 - value.fold)
+        yield other
+        if other.utcoffset() == value.utcoffset():
+            yield pd.Timestamp(value)  # which moves an hour that its zone skips
         if value.tzinfo is None:
             yield from (np.datetime64(value, "us"), pa.scalar(value, pa.timestamp("ns")))
         else:

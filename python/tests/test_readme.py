@@ -16,7 +16,7 @@ import pytest
 import filterblock as fb
 
 README = (pathlib.Path(__file__).parent.parent / "README.md").read_text()
-LIBRARIES = {"np": np, "pa": pa, "pd": pd, "pl": pl, "dt": dt, "enum": enum, "fractions": fractions, "fb": fb}
+LIBRARIES = {"np": np, "pa": pa, "pd": pd, "pl": pl, "dt": dt, "enum": enum, "fractions": fractions, "fb": fb, "zoneinfo": zoneinfo}
 
 
 def rows(heading):

@@ -100,6 +100,24 @@ def test_appended_and_compacted():
         builder.absorb(data, lambda name: 1 / 0)
 
 
+def test_two_writers_append():
+    data = make(files=FILES[:10])
+    old, more = fb.FilterSet.open(data), []
+    for number in (10, 11):
+        builder = fb.FilterSetBuilder({"id": "number", "word": "text"}, "ribbon:fpr=1%,seed=7", slices=4)
+        builder.add_file(*FILES[number], columns_of(number))
+        more.append(builder.finish_append(old))
+    both = fb.FilterSet.open(data + more[0] + more[1])
+    assert old.foreign_append is None
+    assert both.foreign_append == (len(data), len(data + more[0]))
+    assert both.files == FILES[:10] + FILES[11:12]
+    assert both.may_contain("id", -1, FILES[:12]).tolist() == [False] * 10 + [True, False]
+    known = {name for name, _ in both.files}
+    builder.absorb(data + more[0] + more[1])
+    builder.absorb((data + more[0])[: both.foreign_append[1]], lambda name: name not in known)
+    assert sorted(fb.FilterSet.open(builder.finish()).files) == sorted(FILES[:12])
+
+
 def test_damage():
     data, numbers = make(1), random.Random(35)
     opened = 0

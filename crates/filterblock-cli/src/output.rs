@@ -111,9 +111,10 @@ pub(crate) fn printable(key: &[u8]) -> String {
     escaped(key, &['\\', '"'])
 }
 
-/// `path` as one word of a shell's command line.
+/// `path` as one word of a shell's command line, which no command takes for a flag or for standard input.
 pub(crate) fn shell_word(path: &Path) -> String {
-    quoted(path.as_os_str().as_encoded_bytes())
+    let bytes = path.as_os_str().as_encoded_bytes();
+    if bytes.starts_with(b"-") { quoted(&[b"./", bytes].concat()) } else { quoted(bytes) }
 }
 
 /// Bytes as one word of a shell's command line.

@@ -15,8 +15,8 @@ const MAX_LINKS: u32 = 40;
 /// Flags of the subcommands that write a block to a file.
 #[derive(clap::Args)]
 pub(crate) struct OutputArgs {
-    /// The file to write; '-' or /dev/stdout is standard output, and then the summary goes to standard error. A file that exists is
-    /// replaced only if it is a filter block
+    /// The file to write; '-' or /dev/stdout is standard output, and then the summary goes to standard error. A file that
+    /// exists is replaced only if it is a filter block
     #[arg(long = "output", short = 'o', value_name = "F")]
     pub(crate) path: PathBuf,
     /// Replace the output, whatever it is

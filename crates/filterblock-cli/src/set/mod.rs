@@ -5,7 +5,7 @@ pub(crate) mod query;
 mod value;
 
 use crate::block_file;
-use crate::exit::{Code, Failure};
+use crate::exit::{self, Code, Failure};
 use crate::filter::{hash_figures, print_figures};
 use crate::open_args::HashKey;
 use crate::output::{self, object, printable, put_bytes, shell_word};
@@ -53,6 +53,15 @@ impl<'a> SetFile<'a> {
             FetchError::Fetch(error) => unreadable(error),
             FetchError::Decode(error) => index_failure(path, num_bytes, key, &error),
         })?;
+        if let Some(foreign) = index.foreign_append() {
+            exit::message(format_args!(
+                "{}: the {} bytes at offset {} were appended by another writer, or twice. Files that only they have are not                  shown, and are 'maybe'. The first {} bytes are a set with these files, as long as they are intact: copy them                  to a file to list it.",
+                path.display(),
+                foreign.end - foreign.start,
+                foreign.start,
+                foreign.end
+            ));
+        }
         Ok(Self { path, file, num_bytes, index })
     }
 

@@ -97,6 +97,9 @@ fn open<'a>(path: &'a Path, column: &OsStr, key: &HashKey) -> Result<Queried<'a>
         ));
     }
     let files: Vec<_> = set.index.files().map(|(name, _)| name.to_vec()).collect();
+    if files.is_empty() {
+        exit::message(format_args!("{}: a filter set of no files, so there is no answer", path.display()));
+    }
     let selection = set.index.select(set.index.files());
     let num_maybe = vec![0; files.len()];
     Ok(Queried { path, set: Some((set, selection)), class, files, num_maybe })

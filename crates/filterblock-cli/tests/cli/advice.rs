@@ -140,6 +140,22 @@ fn keys_for_filters_of_more_than_keys_are_refused_with_the_reason() {
     }
 }
 
+/// No command takes a file's name for a flag, or for standard input.
+#[cfg(unix)]
+#[test]
+fn names_that_begin_with_a_dash_are_followed() {
+    let place = Place::with_block("bloom");
+    for name in ["-t.fb", "--json", "-"] {
+        place.write(name, place.read("t.fb"));
+        let message = place.expect_failure(3, &format!("inspect --context 7 -- {name}"));
+        let named = commands(&message);
+        assert_eq!(named, [format!("filterblock inspect --context 0x0 ./{name}")]);
+        assert_eq!(place.follow(&named[0]).status.code(), Some(0), "{message}");
+        let message = place.expect_failure(2, &format!("list -- {name}"));
+        assert_eq!(place.follow(&commands(&message)[0]).status.code(), Some(0), "{message}");
+    }
+}
+
 #[test]
 fn a_length_is_ascribed_to_the_field_that_it_follows_from() {
     let place = Place::with_block("golomb");

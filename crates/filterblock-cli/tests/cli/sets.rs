@@ -2,7 +2,7 @@
 
 use crate::{Place, commands, field_names, stderr};
 use filterblock::{FilterPolicy, KeyHasher};
-use filterblock_set::{SetBuilder, SetColumn, TimeUnit, Value, ValueClass};
+use filterblock_set::{FilterSet, Opening, SetBuilder, SetColumn, TimeUnit, Value, ValueClass};
 use std::fs;
 
 /// Rates so low that no absent value of these tests passes.
@@ -29,6 +29,44 @@ fn set_under(policy: &FilterPolicy) -> Vec<u8> {
         file.finish().unwrap();
     }
     builder.finish().unwrap()
+}
+
+/// Files of which the last writer did not know are not passed over in silence.
+#[test]
+fn what_another_writer_appended_is_reported() {
+    let place = with_set();
+    let set = place.read("files.fbs");
+    let Ok(Opening::Ready(old)) = FilterSet::open(set.len() as u64, &set, None) else { panic!("an intact set") };
+    let columns = [SetColumn::new("id", ValueClass::Number).with_slices(2), SetColumn::new("word", ValueClass::Text)];
+    let more = ["d.parquet", "e.parquet"].map(|name| {
+        let mut builder = SetBuilder::new(&POLICY.parse().unwrap(), &columns).unwrap();
+        let mut file = builder.file(name, 1).unwrap();
+        file.add(0, Value::Int(7));
+        file.finish().unwrap();
+        builder.finish_append(&old, |_| false).unwrap()
+    });
+    let foreign_end = set.len() + more[0].len();
+    place.write("files.fbs", [&set[..], &more[0], &more[1]].concat());
+    for line in ["inspect files.fbs", "list files.fbs", "verify files.fbs", "query files.fbs 7 --column id"] {
+        let output = place.run(line);
+        let expected = format!("files.fbs: the {} bytes at offset {} were appended", more[0].len(), set.len());
+        assert!(output.status.success() && stderr(&output).starts_with(&expected), "{line}: {}", stderr(&output));
+    }
+    let all = place.read("files.fbs");
+    place.write("others.fbs", &all[..foreign_end]);
+    let output = place.run("list others.fbs");
+    assert!(stderr(&output).is_empty() && String::from_utf8(output.stdout).unwrap().contains("d.parquet"));
+}
+
+#[test]
+fn a_set_without_files_says_so() {
+    let place = Place::new();
+    let columns = [SetColumn::new("id", ValueClass::Number)];
+    let mut builder = SetBuilder::new(&POLICY.parse().unwrap(), &columns).unwrap();
+    place.write("none.fbs", builder.allow_empty().finish().unwrap());
+    let output = place.run("query none.fbs 7 --column id");
+    assert!(output.status.success() && output.stdout.is_empty());
+    assert!(stderr(&output).starts_with("none.fbs: a filter set of no files"));
 }
 
 #[test]

@@ -49,13 +49,17 @@ pub fn time(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
 pub fn keys(object: &Bound<'_, PyAny>, odd: Odd) -> PyResult<Keys> {
     let numpy = object.py().import("numpy")?;
     let array = numpy.call_method1("asanyarray", (object,))?;
-    let num_dimensions: usize = array.getattr("ndim")?.extract()?;
+    let masked = numpy.getattr("ma")?;
+    let is_masked = array.is_instance(&masked.getattr("MaskedArray")?)?;
+    // As NumPy itself has it: a subclass may state another length.
+    let data = masked.call_method1("getdata", (&array, false))?;
+    let num_dimensions: usize = data.getattr("ndim")?.extract()?;
     if num_dimensions != 1 {
         let text =
             format!("an array of keys has one dimension, not {num_dimensions}: array.reshape(-1) has all of them");
         return Err(PyTypeError::new_err(text));
     }
-    let (dtype, len) = (array.getattr("dtype")?, array.len()?);
+    let (dtype, len) = (data.getattr("dtype")?, data.len()?);
     let kind: String = dtype.getattr("kind")?.extract()?;
     let what = match kind.as_str() {
         "i" => Some(Fixed::Signed),
@@ -68,30 +72,22 @@ pub fn keys(object: &Bound<'_, PyAny>, odd: Odd) -> PyResult<Keys> {
         {
             Some(Fixed::Binary)
         }
-        // Text and bytes of fixed size, and objects, are copied. What is masked is `None` in the list.
-        "U" | "S" | "O" | "T" => return Keys::of_iterable(&array.call_method0("tolist")?, odd),
+        // Text and bytes of fixed size, and objects, are copied. What is masked is `None` in the list. A subclass may show
+        // other values than it has, as `chararray` leaves out spaces at the end.
+        "U" | "S" | "O" | "T" => {
+            let is_shown = is_masked || array.get_type().is(data.get_type());
+            let values = if is_shown { array.call_method0("tolist")? } else { array };
+            return Keys::of_iterable(&values, odd);
+        }
         _ => None,
     };
     let Some(what) = what else { return Keys::not_indexable(len, dtype.str()?.to_str()?, odd) };
     if len == 0 {
         return Ok(Keys::of_scalars(Vec::new()));
     }
-    let masked = numpy.getattr("ma")?;
-    let is_masked = array.is_instance(&masked.getattr("MaskedArray")?)?;
-    let data = native(&numpy.call_method1("ascontiguousarray", (masked.call_method1("getdata", (&array,))?,))?)?;
-    let is_null = match (is_masked, kind == "M") {
-        (true, false) => Some(masked.call_method1("getmaskarray", (&array,))?),
-        (false, true) => Some(numpy.call_method1("isnat", (&data,))?),
-        (true, true) => {
-            let mask = masked.call_method1("getmaskarray", (&array,))?;
-            Some(numpy.call_method1("logical_or", (mask, numpy.call_method1("isnat", (&data,))?))?)
-        }
-        (false, false) => None,
-    };
-    let is_null = match is_null {
-        Some(is_null) if is_null.call_method0("any")?.is_truthy()? => Some(is_null),
-        _ => None,
-    };
+    let data = native(&numpy.call_method1("ascontiguousarray", (data,))?)?;
+    let mask = if is_masked { Some(masked.call_method1("getmaskarray", (&array,))?) } else { None };
+    let is_null = nulls(mask, if kind == "M" { Some(&data) } else { None })?;
     let validity = is_null.map(|is_null| bits(&numpy.call_method1("logical_not", (is_null,))?)).transpose()?;
     let width: usize = data.getattr("itemsize")?.extract()?;
     // Times and plain bytes are no buffers of their own.
@@ -101,6 +97,28 @@ pub fn keys(object: &Bound<'_, PyAny>, odd: Odd) -> PyResult<Keys> {
         _ => data,
     };
     Ok(Keys::one(len, Data::Fixed { values: Bytes::of(&data)?, width, what }, validity))
+}
+
+/// Whether each value is masked or no time; `None` if none of them is.
+fn nulls<'py>(
+    mask: Option<Bound<'py, PyAny>>,
+    times: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let is_null = match times {
+        None => mask,
+        Some(times) => {
+            let numpy = times.py().import("numpy")?;
+            let is_none = numpy.call_method1("isnat", (times,))?;
+            Some(match mask {
+                None => is_none,
+                Some(mask) => numpy.call_method1("logical_or", (mask, is_none))?,
+            })
+        }
+    };
+    match is_null {
+        Some(is_null) if is_null.call_method0("any")?.is_truthy()? => Ok(Some(is_null)),
+        _ => Ok(None),
+    }
 }
 
 /// The bits of an array of bool, the first one the least significant of a byte, as Arrow has them.

@@ -92,6 +92,24 @@ def test_columns_that_change_while_they_are_taken():
 # Keys that are not what they seem.
 
 
+def test_subclasses_of_arrays():
+    class Longer(np.ndarray):
+        def __len__(self):
+            return 10**6
+
+    class Shorter(np.ndarray):
+        def __len__(self):
+            return 2
+
+    for kind in (Longer, Shorter):
+        some = fb.open(fb.build(np.arange(5).view(kind), POLICY))
+        assert some.num_entries == 5 and all(number in some for number in range(5))
+        assert some.may_contain_many(np.arange(5).view(kind)).tolist() == [True] * 5
+    with_spaces = np.char.array(["a  ", "b"])  # shows "a"
+    assert all(key in fb.open(fb.build(with_spaces, POLICY)) for key in [with_spaces[0], "b"])
+    assert fb.open(fb.build(["a", "b"], POLICY)).may_contain_many(with_spaces).all()
+
+
 def test_one_key_is_not_many():
     one = mmap.mmap(-1, 8)
     for key in ("text", b"bytes", bytearray(b"abc"), memoryview(b"abc"), memoryview(np.zeros((2, 2), "uint8")), one):

@@ -122,7 +122,9 @@ fn no_bytes_make_an_opening_or_a_query_long() {
             }
         }
     }
-    assert!(num_opened.iter().all(|&num| num > 1_000) && num_denied > 20_000, "{num_opened:?} {num_denied}");
+    assert!(num_opened.iter().all(|&num| num > 1_000), "{num_opened:?}");
+    // A third of the ranges that have an end are denied, by as many engines as there are.
+    assert!(num_denied * 12 > num_queries, "{num_denied} of {num_queries}");
     println!(
         "counted: {num_opened:?} damaged range filters of cut keys and of integers, at most {most_open} loads an opening, \
          {most:?} in {num_queries} queries"

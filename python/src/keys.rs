@@ -7,7 +7,7 @@ use crate::scalar::{self, Scalar};
 use crate::{arrow, error, numpy};
 use filterblock::KeyHasher;
 use filterblock_set::Value;
-use pyo3::exceptions::{PyException, PyMemoryError, PyTypeError};
+use pyo3::exceptions::{PyException, PyMemoryError, PyNotImplementedError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyMapping, PyMemoryView};
 use std::ops::Range;
@@ -88,7 +88,13 @@ impl Keys {
     /// A series, an index or an array of pandas. Whatever it calls missing is null.
     fn of_pandas(object: &Bound<'_, PyAny>, odd: Odd) -> PyResult<Self> {
         let py = object.py();
-        let series = py.import("pandas")?.call_method1("Series", (object,))?;
+        let series = match py.import("pandas")?.call_method1("Series", (object,)) {
+            // An index of several levels, whose values are tuples.
+            Err(error) if error.is_instance_of::<PyNotImplementedError>(py) => {
+                return Self::not_indexable(object.len()?, object.get_type().name()?.to_str()?, odd);
+            }
+            series => series?,
+        };
         let dtype = series.getattr("dtype")?;
         // Arrow would infer one type for values of several.
         if !matches!(dtype.str()?.to_str()?, "object" | "category") {

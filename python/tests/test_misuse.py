@@ -244,6 +244,7 @@ def test_arrays_without_entries_name_their_type():
         (pd.Series([1.5]), "double"),
         (pd.Series([True]), "bool"),
         (pd.Series(pd.period_range("2020", periods=2)), "period"),
+        (pd.MultiIndex.from_tuples([(1, 2)]), "MultiIndex"),
     ):
         assert is_refused(keys, name)
         some = fb.open(fb.build([10**9], POLICY))

@@ -55,7 +55,9 @@ impl<'a> SetFile<'a> {
         })?;
         if let Some(foreign) = index.foreign_append() {
             exit::message(format_args!(
-                "{}: the {} bytes at offset {} were appended by another writer, or twice. Files that only they have are not                  shown, and are 'maybe'. The first {} bytes are a set with these files, as long as they are intact: copy them                  to a file to list it.",
+                "{}: the {} bytes at offset {} were appended by another writer, or twice. Files that only they have are not \
+                 shown, and are 'maybe'. The first {} bytes are a set with these files, as long as they are intact: copy \
+                 them to a file to list it.",
                 path.display(),
                 foreign.end - foreign.start,
                 foreign.start,

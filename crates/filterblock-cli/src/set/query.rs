@@ -75,7 +75,10 @@ pub(crate) fn run(mut request: Request<'_>, key: &HashKey) -> anyhow::Result<Exi
 fn open<'a>(path: &'a Path, column: &OsStr, key: &HashKey) -> Result<Queried<'a>, Failure> {
     if !block_file::is_set(path) {
         std::fs::metadata(path).map_err(|error| block_file::unreadable(path, &error))?;
-        let message = format!("{} is not a filter set: leave out --column", path.display());
+        let message = format!(
+            "{} is not a filter set: leave out --column. If it was one, its end is damaged or missing: restore it from a copy",
+            path.display()
+        );
         return Err(Failure::usage("query", message));
     }
     let set = SetFile::open(path, key)?;

@@ -51,9 +51,12 @@ fn what_another_writer_appended_is_reported() {
         let output = place.run(line);
         let expected = format!("files.fbs: the {} bytes at offset {} were appended", more[0].len(), set.len());
         assert!(output.status.success() && stderr(&output).starts_with(&expected), "{line}: {}", stderr(&output));
+        assert!(!stderr(&output).contains("  "), "{}", stderr(&output));
     }
     let all = place.read("files.fbs");
     place.write("others.fbs", &all[..foreign_end]);
+    place.write("torn.fbs", &all[..foreign_end - 1]);
+    assert!(place.expect_failure(2, "query torn.fbs 7 --column id").contains("its end is damaged or missing"));
     let output = place.run("list others.fbs");
     assert!(stderr(&output).is_empty() && String::from_utf8(output.stdout).unwrap().contains("d.parquet"));
 }

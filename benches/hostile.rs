@@ -190,13 +190,17 @@ fn any_bytes(kind: FilterKind, rate: f64) {
         let open_us = begun.elapsed().as_nanos() as f64 / 1e3;
         assert_eq!(verified, name == "as built");
         let Ok(filter) = OpenOptions::new().with_digest_check(false).open(&block) else { continue };
-        // The mean over queries of one hash, so that neither the clock nor a cache's misses are measured.
+        // The mean over queries of one hash, so that neither the clock nor a cache's misses are measured; of some runs the
+        // fastest, so that no other program is.
         let query_us = |i: u64| {
             let hash = KeyHash::from_raw(mix(i << 20 | 1));
-            let begun = Instant::now();
-            let num_passed = (0..64).filter(|_| filter.may_contain_hash(std::hint::black_box(hash))).count();
-            std::hint::black_box(num_passed);
-            begun.elapsed().as_nanos() as f64 / 64e3
+            let run_us = |_| {
+                let begun = Instant::now();
+                let num_passed = (0..64).filter(|_| filter.may_contain_hash(std::hint::black_box(hash))).count();
+                std::hint::black_box(num_passed);
+                begun.elapsed().as_nanos() as f64 / 64e3
+            };
+            (0..5).map(run_us).fold(f64::MAX, f64::min)
         };
         let found = [open_us, (0..2_000).map(query_us).fold(0.0, f64::max)];
         for (slowest, found) in slowest.iter_mut().zip(found).filter(|(slowest, found)| *found > slowest.0) {

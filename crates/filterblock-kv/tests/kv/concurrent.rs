@@ -118,6 +118,8 @@ fn scan(store: &Store, progress: &Progress, writer: usize, place: u64) {
     }
     let (above, below) = ([&first[..], b"!"].concat(), [&first[..], b"~"].concat());
     assert_eq!(store.scan(&above[..]..&below[..]).count(), 0);
+    // All tables that have two writers deny this one, in whatever order the threads write.
+    assert_eq!(store.scan_prefix(format!("w{writer}~").as_bytes()).count(), 0);
 }
 
 /// A snapshot sees each writer between two batches.

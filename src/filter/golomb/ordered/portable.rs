@@ -22,7 +22,7 @@ fn first_is_within(bucket: Bucket<'_>, tuning: &Tuning, from: u64, to: u64) -> b
     while let Some(remainder_start) = remainders.checked_sub(u64::from(remainder_bits)) {
         while window == 0 {
             window_start += u64::from(bits::MAX_FIELD_BITS);
-            // No code in the range can follow so many zeros.
+            // No code in the range can follow this run of zeros.
             let is_above = window_start - unary > left.saturating_add(to - from) >> remainder_bits;
             if is_above || window_start >= remainder_start {
                 return false;

@@ -29,15 +29,19 @@ fn writing(place: &Place) -> Option<Child> {
     None
 }
 
-/// Kills a build while it writes, and returns its temporary file.
+/// Kills a build while it writes, and returns its temporary file. A build that was faster is tried again, and its output
+/// removed.
 fn killed(place: &Place) -> PathBuf {
     for _ in 0..100 {
-        let Some(mut child) = writing(place) else { continue };
-        child.kill().unwrap();
-        if !child.wait().unwrap().success() {
+        if let Some(mut child) = writing(place) {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        if !place.path("t.fb").exists() {
             let [file] = &temporary_files(place)[..] else { panic!("{:?}", temporary_files(place)) };
             return file.clone();
         }
+        fs::remove_file(place.path("t.fb")).unwrap();
     }
     panic!("no build was killed while it wrote");
 }

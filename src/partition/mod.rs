@@ -75,7 +75,7 @@
 //!
 //! Range filters are partitioned in the same way: [`PartitionedRangeFilterBuilder`], [`PartitionedRangeFilter`].
 //!
-//! The bytes are specified in section 15 of `format-spec.md`, those of range filters in 16.7.
+//! The bytes are specified in `format/partition.md`, those of range filters in its section 15.5.
 
 #[cfg(feature = "std")]
 mod builder;

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// The form in which a range filter has its keys: one of the two maps of section 16 of `format-spec.md`.
+/// The form in which a range filter has its keys: one of the two maps of `format/ranges.md`.
 ///
 /// ```
 /// use filterblock::OpenOptions;

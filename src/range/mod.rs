@@ -35,7 +35,7 @@
 //! that holds for all ranges.
 //!
 //! Large tables have them in [partitions](crate::partition::PartitionedRangeFilterBuilder). The bytes are specified in
-//! section 16 of `format-spec.md`.
+//! `format/ranges.md`.
 
 #[cfg(simd_x86_64)]
 #[expect(unsafe_code, reason = "intrinsics; each block names the check that pays for it")]

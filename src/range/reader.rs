@@ -259,8 +259,8 @@ impl<B> RangeFilter<B> {
         }
     }
 
-    /// Returns the parameters that the header stores besides, for display, under their names in section 16 of
-    /// `format-spec.md`; none without keys.
+    /// Returns the parameters that the header stores besides, for display, under their names in
+    /// `format/ranges.md`; none without keys.
     pub fn parameters(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let (cut, integers) = match &self.map {
             None => (None, None),

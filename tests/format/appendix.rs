@@ -85,7 +85,7 @@ fn num_probes(kind: FilterKind, bits: u32) -> u32 {
 /// The table of the appendix: what the library's writer makes of a size, for a million entries.
 #[test]
 fn what_bits_buy() {
-    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/format-spec.md")).expect("the document");
+    let text = crate::specification::text();
     let row = |bits: u32| {
         let rate = |kind| {
             let policy = sized(kind, bits.into());

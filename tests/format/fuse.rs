@@ -1,4 +1,4 @@
-//! format-spec.md's vectors of section 9, against the oracle and the library, and the library's fuse filters against
+//! The vectors of format/fuse.md against the oracle and the library, and the library's fuse filters against
 //! the oracle's where seeds are rare.
 
 use crate::assembled::{Header, Shape};

@@ -59,6 +59,7 @@ mod ribbon;
 mod safe_keys;
 mod sequences;
 mod spec;
+mod specification;
 mod tables;
 mod thin;
 mod trailers;

@@ -1,4 +1,4 @@
-//! format-spec.md's section 15: its vectors, and the golden partitioned filters, against a reader and a separator
+//! The format's chapter on partitions: its vectors, and the golden partitioned filters, against a reader and a separator
 //! written from the document in the simplest code possible.
 //!
 //! `FILTERBLOCK_BLESS=1 cargo test --test format partitioned` writes the golden files that are missing.

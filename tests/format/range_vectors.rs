@@ -1,4 +1,4 @@
-//! format-spec.md's section 16: its vectors, against the library.
+//! The format's chapter on ranges: its vectors against the library.
 
 use crate::assembled::{put, repair};
 use crate::material::hex;

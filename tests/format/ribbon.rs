@@ -1,4 +1,4 @@
-//! format-spec.md's vectors of section 8, against the oracle and the library, and the library's ribbon filters against
+//! The vectors of format/ribbon.md against the oracle and the library, and the library's ribbon filters against
 //! the oracle's where layers and columns are rare.
 
 use crate::assembled::{Header, Shape};

@@ -1,25 +1,16 @@
-//! format-spec.md's vectors, parsed out of the document, against the oracle and the library.
+//! The document's vectors against the oracle and the library.
 
 use crate::assembled::{Header, Shape};
 use crate::material::{builder_of, frame_of, hex, numbers, sized};
 use crate::oracle::{Golomb, Oracle, bit, bloom_bits, int, mix, remap, set_seed, word_positions};
+use crate::specification::{self, vectors};
 use filterblock::partition::INDEX_MAGIC;
 use filterblock::{FORMAT_VERSION, FilterBlockReader, FilterKind, KeyHash, KeyHasher, MAGIC};
 use std::collections::BTreeSet;
 
-fn document() -> String {
-    std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/format-spec.md")).expect("the specification")
-}
-
-/// Compares the lines of the document's vectors called `name` with `computed`; on failure, prints the lines that it
-/// should have.
+/// Compares the document's vectors called `name` with `computed`; on failure, prints the lines that it should have.
 pub fn compare(name: &str, computed: &[String]) {
-    let text = document();
-    let fence = format!("```vectors {name}\n");
-    let block = text.split_once(&fence).unwrap_or_else(|| panic!("no vectors called {name}")).1;
-    let block = block.split_once("```").expect("the end of the block").0;
-    let written: Vec<&str> = block.lines().filter(|line| !line.starts_with('#')).collect();
-    assert_eq!(written, computed, "format-spec.md should have, under 'vectors {name}':\n{}\n", computed.join("\n"));
+    assert_eq!(vectors(name), computed, "the vectors '{name}' should be:\n{}\n", computed.join("\n"));
 }
 
 /// The specification's entry of n bytes.
@@ -158,7 +149,7 @@ fn golomb_example() {
 
 #[test]
 fn constants_are_those_of_the_document() {
-    let text = document();
+    let text = specification::text();
     for magic in [MAGIC, INDEX_MAGIC] {
         let magic = magic.map(|byte| format!("{byte:02x}")).join(" ");
         assert!(text.contains(&format!("| 0 | 8 | `magic` | `{magic}` |")));

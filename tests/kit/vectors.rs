@@ -1,18 +1,15 @@
-//! The frames of format-spec.md's vectors, as cases of the kit.
+//! The frames of the document's vectors, as cases of the kit.
 
 use crate::library::number;
 use serde_json::{Value, json};
 
+#[path = "../format/specification.rs"]
+mod specification;
+
 /// The words of each line of the vectors called `name`.
 pub fn lines(name: &str) -> Vec<Vec<String>> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/format-spec.md");
-    let text = std::fs::read_to_string(path).expect("the specification");
-    let block =
-        text.split_once(&format!("```vectors {name}\n")).unwrap_or_else(|| panic!("no vectors called {name}")).1;
-    let block = block.split_once("```").expect("the end of the block").0;
     let word = |word: &str| if word == "-" { String::new() } else { word.to_owned() };
-    let words = |line: &str| line.split(' ').map(word).collect();
-    block.lines().filter(|line| !line.starts_with('#')).map(words).collect()
+    specification::vectors(name).iter().map(|line| line.split(' ').map(word).collect()).collect()
 }
 
 fn letter(answer: &str) -> &'static str {

@@ -3,7 +3,7 @@
 Written from format-spec.md alone, by someone who had not seen the library's source (except ribbon.py and fuse.py, see
 there): where the two agree, it is by the document. Keep it so: change it for the document, never for the library.
 
-Numbers in brackets, as in [4.2], are sections of format-spec.md. Needs Python 3.11 and the package xxhash.
+Numbers in brackets, as in [4.2], are sections of the format. Needs Python 3.11 and the package xxhash.
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Binary fuse filters [9] of format-spec.md: slots, answers, payloads.
+"""Binary fuse filters [9], format/fuse.md: slots, answers, payloads.
 
 A part of filterblock.py, under its rule: changed for format-spec.md, never for the library. Unlike the rest it was
 written together with its section of the document, with the library's source at hand.

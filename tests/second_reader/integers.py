@@ -1,4 +1,4 @@
-"""Range filters of integers [16.6] of format-spec.md: reader and writer.
+"""Range filters of integers [16.6], format/ranges.md: reader and writer.
 
 A part of ranges.py, under its rule: changed for format-spec.md, never for the library. The numbers between two bounds are
 found by bisection over keys, where the document and the library have rules by the length of bounds.

@@ -1,4 +1,4 @@
-"""Reader of partitioned filters [15] of format-spec.md."""
+"""Reader of partitioned filters [15], format/partition.md."""
 from __future__ import annotations
 
 import struct

@@ -1,4 +1,4 @@
-"""Reader of partitioned range filters [16.7] of format-spec.md."""
+"""Reader of partitioned range filters [15.5], format/partition.md."""
 from __future__ import annotations
 
 from bisect import bisect_left

@@ -1,4 +1,4 @@
-"""Range filters [16] of format-spec.md: reader and writer.
+"""Range filters [16], format/ranges.md: reader and writer.
 
 A part of filterblock.py, under its rule: changed for format-spec.md, never for the library. It decodes all leaves and
 answers by the definition [16.4], where the library goes down from the root.

@@ -1,4 +1,4 @@
-"""Ribbon filters [8] of format-spec.md: equations, answers, payloads.
+"""Ribbon filters [8], format/ribbon.md: equations, answers, payloads.
 
 A part of filterblock.py, under its rule: changed for format-spec.md, never for the library. Unlike the rest it was
 written together with its section of the document, with the library's source at hand.

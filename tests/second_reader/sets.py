@@ -1,8 +1,8 @@
-"""Filter sets [17] of format-spec.md: reader and writer. Under the rule of filterblock.py: changed for the document,
+"""Filter sets [17], format/set.md: reader and writer. Under the rule of filterblock.py: changed for the document,
 never for the library.
 
-    python3 sets.py vectors ../../format-spec.md    compares with the document's vectors
-    python3 sets.py                                 a line of reply for each line of request
+    python3 sets.py vectors ../../format    compares with the document's vectors
+    python3 sets.py                         a line of reply for each line of request
 
 A request has a `set`, the `seed` or `key` if one is expected, `files` of name and identity, and `queries` of column and
 value texts. The reply has `answers`: for each query, a letter for each file.
@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 from itertools import accumulate
+from pathlib import Path
 from typing import Any, Iterator, Optional, Sequence
 
 import filterblock as fb
@@ -264,11 +265,11 @@ def values(rows: list[list[str]]) -> Compared:
         yield text, ["-" if of_class == NO_CLASS else str(of_class), *shown], [value_class, *stated]
 
 
-def is_as_document(path: str) -> bool:
-    with open(path, encoding="utf-8") as file:
-        document, is_right = file.read(), True
+def is_as_document(directory: Path) -> bool:
+    example_in, is_right = (directory / "set.md").read_text("utf-8").partition("```vectors set-example\n")[2], True
     for name, compared in ("set-example", example), ("set-reject", rejected), ("values", values):
-        lines = document.partition(f"```vectors {name}\n")[2].partition("```")[0].splitlines()
+        file = directory / "vectors" / f"{name}.txt"
+        lines = (file.read_text("utf-8") if file.exists() else example_in.partition("```")[0]).splitlines()
         rows = [line.split(" ") for line in lines if not line.startswith("#")]
         print(f"counted: {len(rows)} vectors {name}")
         differences = [difference for difference in compared(rows) if difference[1] != difference[2]]
@@ -313,7 +314,7 @@ def reply_in_kit(request: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> int:
     if sys.argv[1:2] == ["vectors"]:
-        return 0 if is_as_document(sys.argv[2]) else 1
+        return 0 if is_as_document(Path(sys.argv[2])) else 1
     for line in sys.stdin:
         print(json.dumps(reply_to(json.loads(line))), flush=True)
     return 0

@@ -94,7 +94,7 @@
 //!
 //! # Layout, and why
 //!
-//! Blocks, then the index, then a footer of 64 bytes; section 17 of `format-spec.md` states the bytes.
+//! Blocks, then the index, then a footer of 64 bytes; `format/set.md` states the bytes.
 //!
 //! - **The index is at the end**, so that a writer streams blocks, and a set is continued by appending. A reader fetches
 //!   the last [256 KiB](FilterSet::TAIL_LEN) without knowing the index's length; a file costs 12 bytes, its name, and 4

@@ -113,7 +113,7 @@ fn look_up(
     }
 }
 
-/// Compares what an index says of a range and of a prefix with section 16.7.
+/// Compares what an index says of a range and of a prefix with section 15.5.
 fn look_up_ranges(filter: &PartitionedRangeFilter<&[u8]>, separators: &[&[u8]], lower: &[u8], upper: &[u8]) {
     let expected = |first: Option<usize>, last: Option<usize>| {
         let Some(first) = first else { return vec![] };

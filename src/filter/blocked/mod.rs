@@ -1,7 +1,7 @@
 //! The blocked Bloom filter with word-wise choice: one 64-byte line a query, and fewer false positives than the classic
 //! filter of the same size.
 //!
-//! Section 6 of `format-spec.md` states the bytes.
+//! `format/blocked.md` states the bytes.
 //!
 //! # What is stored
 //!

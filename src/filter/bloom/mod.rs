@@ -1,7 +1,7 @@
 //! The classic Bloom filter: an array of `num_bits` bits, of which each entry sets `num_probes` (B. H. Bloom,
 //! *Space/time trade-offs in hash coding with allowable errors*, CACM 13, 1970).
 //!
-//! Section 5 of `format-spec.md` states the bytes. This kind is the reference for the others, and the only one whose
+//! `format/bloom.md` states the bytes. This kind is the reference for the others, and the only one whose
 //! filters can be combined: the OR of two arrays of equal shape is the filter of the union, and the number of set bits
 //! estimates the number of entries (`filter/combine.rs`).
 //!

@@ -1,7 +1,7 @@
 //! The binary fuse filter with four slots a key: fingerprints of any number of bits, spread over four slots each (Graf
 //! and Lemire, *Binary Fuse Filters: Fast and Smaller Than Xor Filters*, ACM JEA 27, 2022).
 //!
-//! Section 9 of `format-spec.md` states the bytes.
+//! `format/fuse.md` states the bytes.
 //!
 //! # What is stored
 //!

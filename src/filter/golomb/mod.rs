@@ -1,7 +1,7 @@
 //! The Golomb-coded set: the sorted hashes themselves, reduced to a smaller range and compressed (F. Putze, P. Sanders,
 //! J. Singler, *Cache-, Hash- and Space-Efficient Bloom Filters*, ACM JEA 14, 2009, section 5).
 //!
-//! Section 7 of `format-spec.md` states the bytes.
+//! `format/golomb.md` states the bytes.
 //!
 //! # What is stored
 //!

@@ -4,7 +4,7 @@
 //! 1.44 times as much. This kind stores no bits of entries. It stores a *function* of hashes that returns the right *r*
 //! bits for each entry, and any *r* bits for other hashes: a retrieval data structure. This essay explains how the
 //! function is stored, why a query is right, why it is small and fast, how the builder works, and what was measured.
-//! Section 8 of `format-spec.md` states the bytes.
+//! `format/ribbon.md` states the bytes.
 //!
 //! # What is stored: the solution of a system of equations
 //!

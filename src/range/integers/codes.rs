@@ -1,4 +1,4 @@
-//! The codes of keys: golomb's payload, section 7 of `format-spec.md`.
+//! The codes of keys: golomb's payload, `format/golomb.md`.
 
 use crate::bytes;
 #[cfg(feature = "std")]

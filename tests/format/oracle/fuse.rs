@@ -1,4 +1,4 @@
-//! Binary fuse filters: format-spec.md, section 9.
+//! Binary fuse filters: format/fuse.md.
 
 use super::{bit, field, mix, range, set_field};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! Golomb filters: format-spec.md, section 7.
+//! Golomb filters: format/golomb.md.
 
 use super::{bit, field, int, range, set_bit, set_field};
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! The index of a partitioned filter: format-spec.md, section 15.
+//! The index of a partitioned filter: format/partition.md.
 
 use super::{int, mix};
 

@@ -1,4 +1,4 @@
-//! Ribbon filters: format-spec.md, section 8.
+//! Ribbon filters: format/ribbon.md.
 
 use super::{bit, int, mix, range, set_bit, set_field};
 use std::collections::{BTreeMap, BTreeSet};

@@ -24,12 +24,14 @@ fn root() -> PathBuf {
 /// The documents, by their paths from the root.
 fn documents() -> Vec<String> {
     let mut paths: Vec<String> =
-        ["README.md", "EMBEDDING.md", "TESTING.md", "fuzz/README.md"].map(str::to_owned).into();
+        ["README.md", "EMBEDDING.md", "TESTING.md", "format-spec.md", "fuzz/README.md"].map(str::to_owned).into();
     let names = |dir: &str| -> Vec<String> {
         let entries = fs::read_dir(root().join(dir)).unwrap();
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
     };
-    paths.extend(names("docs").into_iter().filter(|name| name.ends_with(".md")).map(|name| format!("docs/{name}")));
+    for dir in ["docs", "format"] {
+        paths.extend(names(dir).into_iter().filter(|name| name.ends_with(".md")).map(|name| format!("{dir}/{name}")));
+    }
     for dir in ["benches", "crates", "integrations", "tests"] {
         let readmes = names(dir).into_iter().map(|name| format!("{dir}/{name}/README.md"));
         paths.extend(readmes.filter(|path| root().join(path).is_file()));
@@ -129,12 +131,23 @@ fn commands_of_documents_run_or_state_why_not() {
         .unwrap();
 }
 
+/// Whether a page has a heading that `#anchor` leads to.
+fn has_anchor(text: &str, anchor: &str) -> bool {
+    let headings = text.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
+    let is_kept = |c: &char| c.is_alphanumeric() || "-_ ".contains(*c);
+    let mut anchors = headings.map(|words| words.to_lowercase().chars().filter(is_kept).collect::<String>());
+    anchors.any(|words| words.replace(' ', "-") == anchor)
+}
+
 #[test]
-fn links_lead_to_files() {
+fn links_lead_to_files_and_headings() {
     for path in documents() {
         let (page, text) = (root().join(&path), fs::read_to_string(root().join(&path)).unwrap());
-        for link in text.split("](").skip(1).map(|rest| rest.split([')', '#']).next().unwrap()) {
-            let is_here = link.is_empty() || link.starts_with("https://") || page.with_file_name(link).exists();
+        for link in text.split("](").skip(1).map(|rest| rest.split(')').next().unwrap()) {
+            let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let target = if file.is_empty() { page.clone() } else { page.with_file_name(file) };
+            let is_here = file.starts_with("https://")
+                || target.exists() && (anchor.is_empty() || has_anchor(&fs::read_to_string(&target).unwrap(), anchor));
             assert!(is_here, "{path}: there is no {link}");
         }
     }

@@ -1,4 +1,4 @@
-//! Section 17 of format-spec.md: its vectors, against the library.
+//! The format's chapter on sets: its vectors against the library.
 
 use crate::damage::{put, repaired};
 use crate::plain::mix;
@@ -6,15 +6,13 @@ use crate::sample::{open, policy};
 use filterblock::{DecodeErrorClass, KeyHasher};
 use filterblock_set::{EntryBuffer, FilterSet, SetBuilder, SetColumn, TimeUnit, Value, ValueClass};
 
-/// Compares the lines of the document's vectors called `name` with `computed`; on failure, prints the lines that it
-/// should have.
+#[path = "../../../../tests/format/specification.rs"]
+mod specification;
+
+/// Compares the document's vectors called `name` with `computed`; on failure, prints the lines that it should have.
 fn compare(name: &str, computed: &[String]) {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../format-spec.md");
-    let text = std::fs::read_to_string(path).expect("the specification");
-    let block = text.split_once(&format!("```vectors {name}\n")).unwrap_or_else(|| panic!("no vectors {name}")).1;
-    let block = block.split_once("```").expect("the end of the block").0;
-    let written: Vec<&str> = block.lines().filter(|line| !line.starts_with('#')).collect();
-    assert_eq!(written, computed, "format-spec.md should have, under 'vectors {name}':\n{}\n", computed.join("\n"));
+    let written = specification::vectors(name);
+    assert_eq!(written, computed, "the vectors '{name}' should be:\n{}\n", computed.join("\n"));
 }
 
 fn hex(bytes: &[u8]) -> String {

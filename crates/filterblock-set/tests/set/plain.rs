@@ -1,4 +1,4 @@
-//! A reader of sets in the simplest code possible, from section 17 of format-spec.md: no code of the package.
+//! A reader of sets in the simplest code possible, from format/set.md alone: no code of the package.
 
 use filterblock::{KeyHasher, OpenOptions};
 

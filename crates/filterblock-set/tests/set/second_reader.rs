@@ -172,7 +172,7 @@ fn a_second_reader_agrees_on_sets() {
     let python = std::env::var("FILTERBLOCK_PYTHON").unwrap_or_else(|_| "python3".into());
     let mut command = Command::new(python);
     command.current_dir(root.join("tests/second_reader")).args(["-B", "sets.py"]);
-    let document = root.join("format-spec.md").canonicalize().expect("the document");
+    let document = root.join("format").canonicalize().expect("the document");
     let mut vectors = Command::new(command.get_program());
     vectors.current_dir(root.join("tests/second_reader")).args(["-B", "sets.py", "vectors"]).arg(document);
     assert!(vectors.status().expect("python3 runs").success());

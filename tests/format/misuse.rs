@@ -175,7 +175,7 @@ const NOTICED: &[Row] = &[
     ("a row and a column under whole-key", Refused, || in_form(WHOLE, add_cell, ask_cell)),
     ("a row and a column under prefix", Refused, || in_form(PREFIX, add_cell, ask_cell)),
     ("a row and a column under row", Maybe, || in_form(KeyTransform::Row, add_cell, ask_cell)),
-    ("a row and a column under row+column, asked for the row", Maybe, || {
+    ("a row and a column under row+column, queried for the row", Maybe, || {
         in_form(KeyTransform::RowColumn, add_cell, FilterBlock::may_contain_row)
     }),
     ("rows under row, asked as keys", Maybe, || in_form(KeyTransform::Row, add_row, FilterBlock::may_contain)),

@@ -119,7 +119,7 @@ const NOTICED: &[Row] = &[
         nothing,
     ),
     (
-        "a point is asked for as a half-open range",
+        "a point is queried as a half-open range",
         Maybe,
         || {
             let filter = texts();
@@ -128,7 +128,7 @@ const NOTICED: &[Row] = &[
         nothing,
     ),
     (
-        "signed integers are asked for across 0",
+        "signed integers are queried across 0",
         Maybe,
         || {
             let filter = filter_of("range:20", (0..NUM_KEYS).map(|i| signed(i).to_be_bytes()))?;
@@ -141,7 +141,7 @@ const NOTICED: &[Row] = &[
         },
     ),
     (
-        "keys that are no integers, and form=integers",
+        "keys that are not integers, and form=integers",
         Refused,
         || filter_of("range:fpr=1%,len=64,form=integers", (0..NUM_KEYS).map(|i| i.to_string())).map(|_| 0),
         nothing,
@@ -160,7 +160,7 @@ const NOTICED: &[Row] = &[
         nothing,
     ),
     (
-        "prefixes shorter or longer than usual are asked for",
+        "prefixes shorter or longer than usual are queried",
         Maybe,
         || {
             let filter = texts();
@@ -172,7 +172,7 @@ const NOTICED: &[Row] = &[
 
 const UNNOTICED: &[Row] = &[
     (
-        "integers are added or asked for as little-endian bytes",
+        "integers are added or queried as little-endian bytes",
         Denies,
         || {
             // One key a table, so that no other lies in the range by chance.
@@ -191,7 +191,7 @@ const UNNOTICED: &[Row] = &[
         },
     ),
     (
-        "internal keys are added, and user's keys are asked for",
+        "internal keys are added, and user keys are queried",
         Denies,
         || {
             let filter = filter_of("range:40", (0..NUM_KEYS).map(internal))?;
@@ -207,11 +207,11 @@ const UNNOTICED: &[Row] = &[
         },
     ),
     (
-        "user's keys are added, and bounds of internal keys are asked for",
+        "user keys are added, and bounds of internal keys are queried",
         Denies,
         || {
             let filter = texts();
-            // A scan that continues behind a version of its first key.
+            // A scan that continues after a version of its first key.
             denied(|i| asks(&filter, Included(&internal(i)), Excluded(&text(i * 7 + 1))))
         },
         || {
@@ -243,7 +243,7 @@ const UNNOTICED: &[Row] = &[
         },
     ),
     (
-        "integers are added with one width and asked for with another",
+        "integers are added with one width and queried with another",
         Denies,
         || {
             let filter = filter_of("range:fpr=0.1%,len=16", (0..NUM_KEYS).map(|i| little(i).to_be_bytes()))?;
@@ -285,7 +285,7 @@ const UNNOTICED: &[Row] = &[
         },
     ),
     (
-        "only prefixes are added, and keys or ranges are asked for",
+        "only prefixes are added, and keys or ranges are queried",
         Denies,
         || {
             let row = |i| text(i * 1_000 + 567);

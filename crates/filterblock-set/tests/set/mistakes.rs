@@ -135,7 +135,7 @@ const NOTICED: &[Row] = &[
         })?;
         denied(&set, "f", 1, "c", int)
     }),
-    ("values of another class than the column's are asked for", Maybe, || {
+    ("values of another class than the column's are queried", Maybe, || {
         asked_otherwise(ValueClass::Number, int, |of, key| {
             *of = key.to_string();
             Value::Text(of)

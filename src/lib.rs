@@ -50,24 +50,21 @@
 //!
 //! # Kinds
 //!
-//! | kind | a query reads | use it for |
-//! |---|---|---|
-//! | [`Bloom`](FilterKind::Bloom) | up to one cache line per probe | union, intersection, cardinality |
-//! | [`Blocked`](FilterKind::Blocked) | one cache line | the fastest queries |
-//! | [`Golomb`](FilterKind::Golomb) | a directory entry and about two lines | few bits, built in little memory; filters of a few dozen keys |
-//! | [`Ribbon`](FilterKind::Ribbon) | a threshold and two or three neighbouring lines | the smallest blocks |
-//! | [`Fuse`](FilterKind::Fuse) | four lines, independent of each other | few bits and fast queries on any processor |
+//! [`Blocked`](FilterKind::Blocked) has the fastest queries, [`Ribbon`](FilterKind::Ribbon) the smallest blocks,
+//! [`Fuse`](FilterKind::Fuse) few bits and fast queries on any processor, [`Golomb`](FilterKind::Golomb) few bits that
+//! are built in little memory, [`Bloom`](FilterKind::Bloom) union, intersection and cardinality. `docs/kinds.md` compares
+//! them.
 //!
 //! [`FilterPolicy::auto`] leaves the kind open: each block has the one that costs least under a [`Workload`].
 //!
-//! A table whose filter is too large for one block has a partitioned filter: [`partition`]. Scans are answered by a filter
-//! of ranges: [`range`].
+//! A table whose filter is too large for one block has a partitioned filter: [`partition`]. Scans are answered by a range
+//! filter: [`range`].
 //!
 //! # Features
 //!
 //! - `std` (default): builder and policies. Without it the crate is a `no_std` reader that never allocates.
-//! - `rayon`: a builder after [`set_parallel(true)`](FilterBlockBuilder::set_parallel) builds large blocks on all cores,
-//!   but for `golomb` and `fuse`, with the same bytes.
+//! - `rayon`: with [`set_parallel(true)`](FilterBlockBuilder::set_parallel), large blocks are built on all cores (except
+//!   `golomb` and `fuse`); the bytes are the same.
 //! - `serde`: policies and transforms are serialised as their text.
 //! - `huge-pages`: [`AlignedBytes`] in pages of 2 MiB. Has an effect on Linux only.
 //!

@@ -92,6 +92,7 @@
 mod bits;
 mod block;
 mod bytes;
+mod codes;
 mod cpu;
 mod error;
 mod filter;
@@ -101,6 +102,8 @@ mod hash;
 mod hash_set;
 mod kind;
 mod math;
+#[cfg(feature = "std")]
+mod output;
 pub mod partition;
 mod policy;
 pub mod range;

@@ -9,6 +9,7 @@ use super::output::Output;
 use super::seam::{Hashes, MAX_CACHED_LEN, Mode};
 use super::size::Target;
 use super::{FilterLayout, Params, Plan, Settings, StoredParams, fuse, golomb, ribbon};
+use crate::codes::{Buckets, MAX_REMAINDER_BITS};
 use crate::cpu::Guarded;
 use crate::hash::{KeyHash, mix};
 use crate::kind::FilterKind;
@@ -158,10 +159,11 @@ fn blocked_payloads() -> impl Iterator<Item = (Params, Vec<u8>)> {
 
 fn golomb_plans() -> Vec<(Plan, u64, u64)> {
     let mut plans = Vec::new();
-    for remainder_bits in 0..=golomb::MAX_REMAINDER_BITS {
+    for remainder_bits in 0..=MAX_REMAINDER_BITS {
         let range = (64u64 << remainder_bits) * 3 / 2;
         let mut add = |num_entries, num_buckets, range, num_payloads| {
-            let plan = golomb::Plan::of_buckets(num_buckets, range, remainder_bits);
+            let plan =
+                golomb::Plan { buckets: Buckets { num: num_buckets, range }, remainder_bits: remainder_bits as u8 };
             plans.push((plan.into(), num_entries, num_payloads));
         };
         for (num_entries, num_buckets) in [(1, 1), (5, 1), (64, 1), (100, 1), (128, 2), (450, 7), (4300, 67)] {

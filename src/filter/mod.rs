@@ -26,12 +26,8 @@ pub(crate) mod ribbon;
 
 #[cfg(feature = "std")]
 pub(crate) mod combine;
-#[cfg(feature = "std")]
-pub(crate) mod fault;
 #[cfg(all(test, feature = "std", target_os = "linux"))]
 mod guard_pages;
-#[cfg(feature = "std")]
-pub(crate) mod output;
 mod seam;
 #[cfg(feature = "std")]
 pub(crate) mod size;
@@ -39,6 +35,8 @@ pub(crate) mod size;
 mod speed;
 mod trailer;
 
+#[cfg(feature = "std")]
+pub(crate) use crate::output::{self, fault};
 #[cfg(feature = "std")]
 pub(crate) use seam::Columns;
 #[cfg(feature = "std")]

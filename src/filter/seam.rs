@@ -17,15 +17,17 @@ use core::ops::Range;
 #[cfg(feature = "std")]
 use super::combine::BitArray;
 #[cfg(feature = "std")]
-use super::output::{NoRoom, Output};
-#[cfg(feature = "std")]
 use super::size::Target;
 #[cfg(feature = "std")]
 use super::speed::Speed;
 #[cfg(feature = "std")]
 use crate::error::BuildError;
 #[cfg(feature = "std")]
-use crate::hash_set::{Repeated, Tally};
+use crate::hash_set::Tally;
+#[cfg(feature = "std")]
+use crate::output::Output;
+#[cfg(feature = "std")]
+pub(crate) use crate::output::{Built, Unbuilt};
 #[cfg(feature = "std")]
 use std::vec::Vec;
 
@@ -178,51 +180,6 @@ pub(crate) struct Mode {
     pub(crate) parallel: bool,
     /// Whether the build looks up the hashes in what it has written, while that is in a cache.
     pub(crate) checks: bool,
-}
-
-/// A payload that was appended.
-#[cfg(feature = "std")]
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Built<P> {
-    pub(crate) params: P,
-    /// Whether every hash was found. If not, because the build does not check or because something is wrong, the
-    /// finished frame is queried for all hashes.
-    pub(crate) is_checked: bool,
-}
-
-#[cfg(feature = "std")]
-impl<P> Built<P> {
-    pub(super) fn map<Q>(self, wrap: impl FnOnce(P) -> Q) -> Built<Q> {
-        Built { params: wrap(self.params), is_checked: self.is_checked }
-    }
-}
-
-/// The reason why a payload was not built.
-#[cfg(feature = "std")]
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Unbuilt {
-    /// A hash occurs twice.
-    Repeated,
-    NoRoom(NoRoom),
-    /// None of `num_seeds` attempts suits these `num_entries` hashes. If they were not remapped, that is tried next.
-    Unsolved {
-        num_seeds: u32,
-        num_entries: u64,
-    },
-}
-
-#[cfg(feature = "std")]
-impl From<Repeated> for Unbuilt {
-    fn from(Repeated: Repeated) -> Self {
-        Self::Repeated
-    }
-}
-
-#[cfg(feature = "std")]
-impl From<NoRoom> for Unbuilt {
-    fn from(no_room: NoRoom) -> Self {
-        Self::NoRoom(no_room)
-    }
 }
 
 /// The dimensions of a filter that is to be built.

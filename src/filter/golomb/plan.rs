@@ -1,33 +1,19 @@
 //! The plan: from a size to a range and to the width of remainders.
 
-use super::build::build;
-use super::{ANCHOR_LEN, Buckets, ENTRIES_PER_BUCKET, GROUP, MAX_REMAINDER_BITS, MAX_SHORT_REMAINDER_BITS};
-use super::{Params, sizing};
+use super::{MAX_SHORT_REMAINDER_BITS, Params, short_range, sizing};
+use crate::codes::{self, ANCHOR_LEN, Buckets, Crowd, ENTRIES_PER_BUCKET, GROUP, MAX_REMAINDER_BITS};
 use crate::filter::output::Output;
 use crate::filter::seam::{Built, Hashes, KindPlan, KindSettings, Mode, Planned, TooLong, Unbuilt};
 use crate::filter::size::Target;
 use crate::filter::speed::Speed;
 use crate::math::float::{exp, exp_m1, pow2};
 
+pub(crate) use crate::codes::Plan;
+
 /// The greatest range for an entry, 2⁴⁸: its best remainder is no wider than allowed.
 const MAX_RANGE_PER_ENTRY: f64 = (1u64 << MAX_REMAINDER_BITS) as f64;
 /// The least and the greatest legal rate.
 const RATE_LIMITS: (f64, f64) = (1.0 / (1u64 << 40) as f64, 0.25);
-
-/// All that is known before a build, which alone determines the width of the directory's fields.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Plan {
-    pub(super) buckets: Buckets,
-    pub(super) remainder_bits: u8,
-}
-
-#[cfg(test)]
-impl Plan {
-    /// Returns the plan of buckets of any size.
-    pub(in crate::filter) fn of_buckets(num: u64, range: u64, remainder_bits: u32) -> Self {
-        Self { buckets: Buckets { num, range }, remainder_bits: remainder_bits as u8 }
-    }
-}
 
 /// The settings: none but the size.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -132,7 +118,9 @@ impl KindPlan for Plan {
     type Params = Params;
 
     fn build(&self, hashes: Hashes<'_>, out: &mut Output<'_>, mode: Mode) -> Result<Built<Params>, Unbuilt> {
-        build(*self, hashes, out, mode.checks)
+        let Hashes { hashes, are_remapped, all } = hashes;
+        let crowd = (!are_remapped).then(|| Crowd::new(self.buckets, hashes.len() as u64));
+        codes::build((*self, self.buckets), hashes, crowd, all, out, mode.checks)
     }
 
     /// A single bucket's range becomes the next that two bytes describe. That takes at most log₂(1 + 1/2n) bits an
@@ -141,7 +129,7 @@ impl KindPlan for Plan {
         if let (1, 1..=MAX_SHORT_REMAINDER_BITS) = (self.buckets.num, self.remainder_bits) {
             let buckets =
                 Buckets { num: 1, range: self.buckets.range.next_multiple_of(1 << (self.remainder_bits - 1)) };
-            if buckets.short_range(self.remainder_bits).is_some() {
+            if short_range(buckets, self.remainder_bits).is_some() {
                 return Self { buckets, ..self };
             }
         }

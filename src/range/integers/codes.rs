@@ -1,9 +1,9 @@
-//! The codes of keys: golomb's payload, `format/golomb.md`.
+//! The codes of keys: the payload that `format/golomb.md` states.
 
 use crate::bytes;
 #[cfg(feature = "std")]
-pub(super) use crate::filter::golomb::ordered::OrderedPlan;
-pub(super) use crate::filter::golomb::ordered::{Dimensions, Ordered, Places};
+pub(super) use crate::codes::ordered::OrderedPlan;
+pub(super) use crate::codes::ordered::{Dimensions, Ordered, Places};
 use crate::hash::KeyHasher;
 
 /// From the number of a block to its place.

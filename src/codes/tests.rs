@@ -5,11 +5,11 @@ use super::decode::Bucket;
 use super::engine::Engine;
 #[cfg(simd_x86_64)]
 use super::search::search;
-use super::{Buckets, ENTRIES_PER_BUCKET, KindView, MAX_REMAINDER_BITS, Params, Plan, View};
+use super::{Buckets, ENTRIES_PER_BUCKET, MAX_REMAINDER_BITS, Params, Plan, View};
 use crate::error::DecodeError;
-use crate::filter::output::Output;
-use crate::filter::seam::{Built, Hashes};
 use crate::hash::{KeyHash, mix};
+use crate::hash_set::Tally;
+use crate::output::{Built, Output};
 use std::vec::Vec;
 
 /// As format-spec.md words it: both starts by themselves, every offset decoded, none skipped.
@@ -48,7 +48,8 @@ fn agree(params: Params, payload: &[u8], hashes: &[u64]) -> bool {
 
 /// Appends to `payload`, in which all hashes must be found.
 fn built(plan: Plan, hashes: &[u64], payload: &mut Vec<u8>) -> Params {
-    let built = build(plan, Hashes::remapped(&mut hashes.to_vec()), &mut Output::Vec(payload), true);
+    let all = Tally::of(hashes.iter().copied());
+    let built = build((plan, plan.buckets), &mut hashes.to_vec(), None, all, &mut Output::Vec(payload), true);
     let Ok(Built { params, is_checked: true }) = built else { panic!("{built:?}") };
     params
 }

@@ -1,5 +1,8 @@
-//! The destination of a frame.
+//! The destination of a frame, and the outcome of a build.
 
+pub(crate) mod fault;
+
+use crate::hash_set::Repeated;
 use std::vec::Vec;
 
 /// A vector that grows, or memory of fixed length.
@@ -88,5 +91,45 @@ impl Output<'_> {
             Self::Vec(bytes) => bytes.capacity(),
             Self::Slice { memory, .. } => memory.len(),
         }
+    }
+}
+
+/// A payload that was appended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Built<P> {
+    pub(crate) params: P,
+    /// Whether every hash was found. If not, because the build does not check or because something is wrong, the
+    /// finished frame is queried for all hashes.
+    pub(crate) is_checked: bool,
+}
+
+impl<P> Built<P> {
+    pub(crate) fn map<Q>(self, wrap: impl FnOnce(P) -> Q) -> Built<Q> {
+        Built { params: wrap(self.params), is_checked: self.is_checked }
+    }
+}
+
+/// The reason why a payload was not built.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Unbuilt {
+    /// A hash occurs twice.
+    Repeated,
+    NoRoom(NoRoom),
+    /// None of `num_seeds` attempts suits these `num_entries` hashes. If they were not remapped, that is tried next.
+    Unsolved {
+        num_seeds: u32,
+        num_entries: u64,
+    },
+}
+
+impl From<Repeated> for Unbuilt {
+    fn from(Repeated: Repeated) -> Self {
+        Self::Repeated
+    }
+}
+
+impl From<NoRoom> for Unbuilt {
+    fn from(no_room: NoRoom) -> Self {
+        Self::NoRoom(no_room)
     }
 }

@@ -1,12 +1,11 @@
 //! The writer's side: numbers that have a bucket and an offset.
 
-use super::super::build::{Locate, build_located};
+use super::super::build::{Locate, build};
 use super::super::{Buckets, ENTRIES_PER_BUCKET, Plan, sizing};
 use super::{Dimensions, Places};
-use crate::filter::output::Output;
-use crate::filter::seam::{Built, Unbuilt};
 use crate::hash::fast_range;
 use crate::hash_set::{Repeated, Tally};
+use crate::output::{Built, Output, Unbuilt};
 
 /// The dimensions of a payload that is to be built.
 #[derive(Clone, Copy, Debug)]
@@ -87,7 +86,7 @@ impl OrderedPlan {
         checks: bool,
     ) -> Result<Built<Dimensions>, Unbuilt> {
         let num_entries = numbers.len() as u64;
-        let built = build_located((self.plan, self.packing), numbers, None, all, out, checks)?;
+        let built = build((self.plan, self.packing), numbers, None, all, out, checks)?;
         Ok(built.map(|params| Dimensions {
             num_entries,
             remainder_bits: params.remainder_bits,

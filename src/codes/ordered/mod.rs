@@ -21,7 +21,6 @@ pub(crate) use build::OrderedPlan;
 use super::{ANCHOR_LEN, Buckets, ENTRIES_PER_BUCKET, GROUP, LINE_LEN, Layout, Params, View};
 use crate::cpu::prefetch;
 use crate::error::DecodeError;
-use crate::filter::seam::KindView;
 use crate::hash::KeyHash;
 use engine::Engine;
 

@@ -2,12 +2,10 @@
 
 use super::crowd::Crowd;
 use super::decode::Bucket;
-use super::{Buckets, ENTRIES_PER_BUCKET, GROUP, Params, Plan, Slope, View, max_bucket_bits};
-use crate::filter::fault;
-use crate::filter::output::{NoRoom, Output};
-use crate::filter::seam::{Built, Hashes, KindView, Unbuilt};
+use super::{Buckets, ENTRIES_PER_BUCKET, GROUP, Params, Slope, View, max_bucket_bits};
 use crate::hash::{KeyHash, fast_range};
 use crate::hash_set::{MAX_PARTS, Partitions, Repeated, Tally, check_sorted};
+use crate::output::{Built, NoRoom, Output, Unbuilt, fault};
 use crate::{bits, bytes};
 use std::vec::Vec;
 
@@ -17,8 +15,15 @@ const PART_LEN: usize = 32;
 /// A multiplier with no other property than that about half of its bits are ones.
 const MARK_MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
+/// All that is known before a build, which alone determines the width of the directory's fields.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Plan {
+    pub(crate) buckets: Buckets,
+    pub(crate) remainder_bits: u8,
+}
+
 /// What a list has: numbers, which ascend as their places do.
-pub(super) trait Locate: Copy {
+pub(crate) trait Locate: Copy {
     /// Returns the bucket and the offset in it.
     fn locate(self, number: u64) -> (u64, u64);
 
@@ -45,24 +50,13 @@ impl Locate for Buckets {
     }
 }
 
-/// Appends directory and codes of `hashes`. Meanwhile it keeps 8 bytes a bucket, and what [`Partitions`] does.
+/// Appends directory and codes of numbers, whose tally is `all`. Meanwhile it keeps 8 bytes a bucket, and what
+/// [`Partitions`] does.
 ///
 /// # Errors
-/// [`Unbuilt::Unsolved`] if a bucket is longer than [`Params::max_bucket_bits`], which readers refuse; and if `hashes`
-/// are not remapped and [crowd](Crowd).
-pub(super) fn build(
-    plan: Plan,
-    hashes: Hashes<'_>,
-    out: &mut Output<'_>,
-    checks: bool,
-) -> Result<Built<Params>, Unbuilt> {
-    let Hashes { hashes, are_remapped, all } = hashes;
-    let crowd = (!are_remapped).then(|| Crowd::new(plan.buckets, hashes.len() as u64));
-    build_located((plan, plan.buckets), hashes, crowd, all, out, checks)
-}
-
-/// Appends directory and codes of numbers, whose tally is `all`.
-pub(super) fn build_located<L: Locate>(
+/// [`Unbuilt::Unsolved`] if a bucket is longer than [`Params::max_bucket_bits`], which readers refuse; and if the numbers
+/// [crowd](Crowd), where that is counted.
+pub(crate) fn build<L: Locate>(
     (plan, map): (Plan, L),
     hashes: &mut [u64],
     crowd: Option<Crowd>,

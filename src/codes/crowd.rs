@@ -8,7 +8,7 @@ use crate::hash::fast_range;
 const MAX_ENTRIES_PER_BUCKET: u64 = 160;
 
 /// What is counted of the buckets so far.
-pub(super) struct Crowd {
+pub(crate) struct Crowd {
     num_entries: u64,
     /// The most entries that may share the value of another one: twice as many as of random hashes, and 24. More have a
     /// probability below 10⁻¹². A search assumes that a bucket has a code for each entry.
@@ -25,7 +25,7 @@ pub(super) struct Crowd {
 }
 
 impl Crowd {
-    pub(super) fn new(buckets: Buckets, num_entries: u64) -> Self {
+    pub(crate) fn new(buckets: Buckets, num_entries: u64) -> Self {
         let of_bucket = u128::from(num_entries.div_ceil(buckets.num));
         let codes_per_value = (of_bucket << 65) / (2 * u128::from(buckets.range) + of_bucket);
         Self {
@@ -40,7 +40,7 @@ impl Crowd {
 
     /// Counts a bucket of `num_entries` entries, which have these gaps.
     #[inline]
-    pub(super) fn add(&mut self, num_entries: u64, gaps: &[u64]) {
+    pub(crate) fn add(&mut self, num_entries: u64, gaps: &[u64]) {
         let mut values = 0;
         for (&gap, num_codes) in gaps.iter().zip(1u64..) {
             values += gap + 1;
@@ -52,7 +52,7 @@ impl Crowd {
     }
 
     /// Returns whether more crowd than of random hashes. Once it has become true it stays so.
-    pub(super) fn is_crowded(&self) -> bool {
+    pub(crate) fn is_crowded(&self) -> bool {
         // It is about 32 a code of random hashes: their deviations are a random walk. For any number of random hashes, a
         // greater sum has a probability below 10⁻¹².
         let max_squares = u128::from(self.num_entries) * 64 + (1 << 17);

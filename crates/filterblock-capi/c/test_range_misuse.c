@@ -213,7 +213,7 @@ struct mistakes commit_range_mistakes(void) {
     }
     note(&noted, "a row is added to a range filter", REFUSED, added(add_a_row));
     note(&noted, "a hash is added to a range filter", REFUSED, added(add_a_hash));
-    note(&noted, "keys that are no integers, under a policy with a rate", MAYBE, not_integers("range:fpr=1%,len=16"));
+    note(&noted, "keys that are not integers, under a policy with a rate", MAYBE, not_integers("range:fpr=1%,len=16"));
     note(&noted, "the same, with form=integers", REFUSED, not_integers("range:fpr=1%,len=16,form=integers"));
     note(&noted, "a filter of keys is opened as one of ranges", REFUSED, keys_opened_as_ranges());
     return noted;

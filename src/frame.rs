@@ -5,7 +5,7 @@ use crate::filter::PARAMS_LEN;
 
 pub(crate) const MAGIC_LEN: usize = 8;
 pub(crate) const VERSION_AT: usize = MAGIC_LEN;
-/// A block's kind; zero in an index.
+/// A block's kind; in an index the family of its partitions.
 pub(crate) const KIND_AT: usize = VERSION_AT + 1;
 /// The kind of range filters, which are no [`FilterKind`](crate::FilterKind).
 pub const RANGE_KIND_TAG: u8 = 6;

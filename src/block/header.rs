@@ -69,7 +69,7 @@ impl Header {
         let header = fields::check_start(block, MAGIC, FORMAT_VERSION, context)?;
         let kind = header[KIND_AT];
         let kind = FilterKind::from_tag(kind).ok_or(match kind {
-            RANGE_KIND_TAG => DecodeError::OnlyRanges,
+            found @ RANGE_KIND_TAG => DecodeError::WrongFamily { found },
             found => DecodeError::UnknownKind { found },
         })?;
         let Fields { hash_id, transform, features, seed, num_entries } = Fields::read(&header, REMAPPED)?;

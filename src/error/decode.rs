@@ -178,13 +178,11 @@ pub enum DecodeError {
         /// The block's transform.
         found: TransformId,
     },
-    /// The block is a range filter, which answers for keys through
-    /// [`RangeFilter`](crate::range::RangeFilter) alone.
-    OnlyRanges,
-    /// The block is a filter of keys, which answers for no range.
-    NotRange {
-        /// The block's kind.
-        kind: FilterKind,
+    /// The block, or the index of partitions, is a filter of ranges where one of keys is expected, or the reverse.
+    WrongFamily {
+        /// The byte at offset 9: [`RANGE_KIND_TAG`](crate::range::RANGE_KIND_TAG) for ranges; for keys the block's kind, or 0
+        /// in an index.
+        found: u8,
     },
 }
 
@@ -216,8 +214,7 @@ impl DecodeError {
             | Self::UnknownTransform { .. }
             | Self::UnknownFeatures { .. }
             | Self::Reserved { .. } => DecodeErrorClass::Newer,
-            Self::OnlyRanges
-            | Self::NotRange { .. }
+            Self::WrongFamily { .. }
             | Self::WrongContext { .. }
             | Self::WrongHash { .. }
             | Self::WrongSeed { .. }
@@ -267,8 +264,13 @@ impl fmt::Display for DecodeError {
                 write!(f, "format version {found} is newer than this reader's {supported}")
             }
             Self::UnknownKind { found } => write!(f, "filter kind {found} is unknown to this reader"),
-            Self::OnlyRanges => f.write_str("a range filter where a filter of keys is expected"),
-            Self::NotRange { kind } => write!(f, "a {kind} filter where a range filter is expected"),
+            Self::WrongFamily { found } => match FilterKind::from_tag(found) {
+                Some(kind) => write!(f, "a {kind} filter (kind {found}) where a range filter is expected"),
+                None if found == 0 => {
+                    write!(f, "an index of filters of keys (kind {found}) where range filters are expected")
+                }
+                None => write!(f, "a range filter (kind {found}) where a filter of keys is expected"),
+            },
             Self::UnknownHash { found } => write!(f, "hash id {found} is unknown to this reader"),
             Self::UnknownTransform { found } => write!(f, "key transform {found} is unknown to this reader"),
             Self::UnknownFeatures { bits } => {

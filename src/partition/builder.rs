@@ -1,6 +1,7 @@
 //! The writer's side: entries in order, partitions out, an index at the end.
 
 use super::error::PartitionBuildError;
+use super::index::Tag;
 use super::limit::PartitionLimit;
 use super::order;
 use super::writer::{Open, Writer};
@@ -52,6 +53,8 @@ impl Partition {
 }
 
 impl Open for Partition {
+    const TAG: Tag = Tag::Keys;
+
     #[inline]
     fn num_added(&self) -> u64 {
         self.filter.num_added()

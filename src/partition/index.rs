@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | 0 | 8 | magic |
 //! | 8 | 1 | version |
-//! | 9 | 1 | zero |
+//! | 9 | 1 | family: 0 for partitions of keys, 6 for those of ranges |
 //! | 10 | 1 | hash id |
 //! | 11 | 1 | key-transform id |
 //! | 12 | 2 | feature bits |
@@ -22,7 +22,7 @@ use crate::block::fields::{self, Fields};
 use crate::block::{OpenOptions, checksums};
 use crate::bytes;
 use crate::error::DecodeError;
-use crate::frame::{self, HEADER_LEN};
+use crate::frame::{self, HEADER_LEN, KIND_AT, RANGE_KIND_TAG};
 use crate::hash;
 use crate::policy::EntryHasher;
 
@@ -31,7 +31,6 @@ use crate::policy::EntryHasher;
 pub const INDEX_MAGIC: [u8; 8] = *b"\xf2FBLI\r\n\x1a";
 const INDEX_VERSION: u8 = 1;
 
-const ZERO_AT: usize = frame::KIND_AT;
 const NUM_PARTITIONS_AT: usize = frame::PARAMS_AT;
 const RESERVED_AT: usize = NUM_PARTITIONS_AT + 4;
 const RESERVED_END: usize = RESERVED_AT + 8;
@@ -41,6 +40,14 @@ pub(super) const RECORD_LEN: usize = 16;
 /// The offsets within a record.
 const LEN_AT: usize = 8;
 const SEPARATOR_END_AT: usize = 12;
+
+/// The filters that an index is of. The discriminant is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Tag {
+    Keys = 0,
+    Ranges = RANGE_KIND_TAG,
+}
 
 /// The statements of the header and of partitions' records, after they have been checked.
 #[derive(Clone, Debug)]
@@ -93,19 +100,24 @@ pub(super) fn separator(index: &[u8], num_partitions: usize, partition: usize) -
 
 /// Fills the first [`HEADER_LEN`] bytes of `index`, which must be complete otherwise.
 #[cfg(feature = "std")]
-pub(super) fn write_header(index: &mut [u8], facts: &Facts, context: u64) {
+pub(super) fn write_header(index: &mut [u8], tag: Tag, facts: &Facts, context: u64) {
     let (hasher, transform) = (facts.entries.hasher(), facts.entries.transform());
     let (hash_id, seed, num_entries) = (hasher.hash_id(), hasher.seed(), facts.num_entries);
+    index[KIND_AT] = tag as u8;
     bytes::put_u32(index, NUM_PARTITIONS_AT, facts.num_partitions);
     Fields { hash_id, transform, features: 0, seed, num_entries }.write(INDEX_MAGIC, INDEX_VERSION, index, context);
 }
 
-/// Checks all of `index`, in time linear in its length.
-pub(super) fn check(index: &[u8], options: &OpenOptions) -> Result<Facts, DecodeError> {
+/// Checks all of `index`, which must be of `tag`, in time linear in its length.
+pub(super) fn check(index: &[u8], tag: Tag, options: &OpenOptions) -> Result<Facts, DecodeError> {
     let header = fields::check_start(index, INDEX_MAGIC, INDEX_VERSION, options.context())?;
+    match header[KIND_AT] {
+        found if found == tag as u8 => {}
+        found @ (0 | RANGE_KIND_TAG) => return Err(DecodeError::WrongFamily { found }),
+        found => return Err(DecodeError::UnknownKind { found }),
+    }
     let Fields { hash_id, transform, seed, num_entries, .. } = Fields::read(&header, 0)?;
-    let reserved = core::iter::once(ZERO_AT).chain(RESERVED_AT..RESERVED_END).find(|&at| header[at] != 0);
-    if let Some(at) = reserved {
+    if let Some(at) = (RESERVED_AT..RESERVED_END).find(|&at| header[at] != 0) {
         return Err(DecodeError::Reserved { offset_bytes: at as u64, found: header[at] });
     }
     fields::check_payload_len(index, &header)?;

@@ -1,6 +1,7 @@
 //! The writer's side of partitioned range filters.
 
 use super::error::PartitionBuildError;
+use super::index::Tag;
 use super::limit::PartitionLimit;
 use super::range_reader::ENTRIES;
 use super::writer::{Open, Writer};
@@ -20,6 +21,8 @@ pub struct PartitionedRangeFilterBuilder {
 }
 
 impl Open for RangeFilterBuilder {
+    const TAG: Tag = Tag::Ranges;
+
     #[inline]
     fn num_added(&self) -> u64 {
         self.num_added()

@@ -1,6 +1,7 @@
 //! The reader's side of partitioned range filters.
 
 use super::error::PartitionError;
+use super::index::Tag;
 use super::opened::{LoadedPartition, OfRanges, OpenedPartition, RangeQuery};
 use super::reader::{PartitionHandle, PartitionedFilter};
 use crate::block::OpenOptions;
@@ -77,10 +78,10 @@ impl<B: AsRef<[u8]>> PartitionedRangeFilter<B> {
     /// partitions, too.
     ///
     /// # Errors
-    /// A [`DecodeError`] for anything that is not an intact index of this format and context, and of whole keys. It
+    /// A [`DecodeError`] for anything that is not an intact index of this format and context, and of range filters. It
     /// always means *maybe*, for every range of the table.
     pub fn open(index: B, options: OpenOptions) -> Result<Self, DecodeError> {
-        let index = PartitionedFilter::open(index, options.expect(&ENTRIES))?;
+        let index = PartitionedFilter::open_of(Tag::Ranges, index, options.expect(&ENTRIES))?;
         Ok(Self { index })
     }
 

@@ -3,7 +3,7 @@
 use super::error::PartitionError;
 #[cfg(feature = "std")]
 use super::heads::Heads;
-use super::index::{self, Facts, Record};
+use super::index::{self, Facts, Record, Tag};
 use super::opened::{self, Expected, KeyQuery, LoadedPartition, OfKeys, OpenedPartition};
 use super::order;
 use crate::block::{FilterBlock, FilterBlockReader, OpenError, OpenOptions};
@@ -72,7 +72,11 @@ impl<B: AsRef<[u8]>> PartitionedFilter<B> {
     /// A [`DecodeError`] for anything that is not an intact index of this format, context, hasher and transform. It
     /// always means *maybe*, for every key of the table.
     pub fn open(index: B, options: OpenOptions) -> Result<Self, DecodeError> {
-        let facts = index::check(index.as_ref(), &options)?;
+        Self::open_of(Tag::Keys, index, options)
+    }
+
+    pub(super) fn open_of(tag: Tag, index: B, options: OpenOptions) -> Result<Self, DecodeError> {
+        let facts = index::check(index.as_ref(), tag, &options)?;
         let options = options.expect(&facts.entries);
         #[cfg(feature = "std")]
         let heads = Heads::new(index.as_ref(), facts.num_partitions as usize);

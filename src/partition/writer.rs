@@ -1,7 +1,7 @@
 //! Partitions out, an index at the end: what the builders of filters of keys and of ranges have in common.
 
 use super::error::PartitionBuildError;
-use super::index::{self, Facts, Record};
+use super::index::{self, Facts, Record, Tag};
 use super::order;
 use crate::block::OpenOptions;
 use crate::bytes;
@@ -13,6 +13,9 @@ use std::vec::Vec;
 
 /// What builds one partition after the other.
 pub(super) trait Open {
+    /// What an index of such partitions is of.
+    const TAG: Tag;
+
     /// Returns the number of entries added to the open partition.
     fn num_added(&self) -> u64;
 
@@ -150,9 +153,9 @@ impl<B: Open> Writer<B> {
         let mut index = std::vec![0; HEADER_LEN];
         index.extend_from_slice(&self.records);
         index.extend_from_slice(&self.separators);
-        index::write_header(&mut index, &facts, self.context);
+        index::write_header(&mut index, B::TAG, &facts, self.context);
         let options = OpenOptions::new().with_context(self.context).expect(entries);
-        debug_assert!(index::check(&index, &options).is_ok(), "a builder's index is sound");
+        debug_assert!(index::check(&index, B::TAG, &options).is_ok(), "a builder's index is sound");
         Ok(index)
     }
 

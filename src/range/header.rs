@@ -51,12 +51,8 @@ pub(super) fn check(block: &[u8], options: &OpenOptions) -> Result<(Option<Map>,
     let header = fields::check_start(block, MAGIC, FORMAT_VERSION, options.context())?;
     match header[KIND_AT] {
         RANGE_KIND_TAG => {}
-        found => {
-            return Err(match FilterKind::from_tag(found) {
-                Some(kind) => DecodeError::NotRange { kind },
-                None => DecodeError::UnknownKind { found },
-            });
-        }
+        found if FilterKind::from_tag(found).is_some() => return Err(DecodeError::WrongFamily { found }),
+        found => return Err(DecodeError::UnknownKind { found }),
     }
     // Keys are stored as they are: nothing hashes or transforms them.
     if header[HASH_AT] != hash::XXH3_ID {

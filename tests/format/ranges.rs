@@ -8,10 +8,12 @@ use crate::golden::keys_in;
 use crate::material::{block_of, hex, numbers, sized};
 use crate::oracle::{int, mix};
 use crate::range_oracle::{Ranges, are_ordered};
-use filterblock::range::{RangeFilter, RangeFilterBuilder, RangePolicy};
+use filterblock::partition::{PartitionHandle, PartitionLimit, PartitionedRangeFilter, PartitionedRangeFilterBuilder};
+use filterblock::range::{RANGE_KIND_TAG, RangeFilter, RangeFilterBuilder, RangePolicy};
 use filterblock::{BuildError, DecodeError, FilterBlockReader, FilterKind, OpenOptions};
 use serde_json::json;
 use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::ops::Bound::{self, Excluded, Included, Unbounded};
 use std::path::{Path, PathBuf};
 
@@ -277,11 +279,11 @@ fn damage_is_noticed() {
 #[test]
 fn headers_of_others_are_refused() {
     let block = built(&set(SHAPES[3], 300), 12.0);
-    assert_eq!(FilterBlockReader::open(&block).map(|_| ()), Err(DecodeError::OnlyRanges));
+    assert_eq!(FilterBlockReader::open(&block).map(|_| ()), Err(DecodeError::WrongFamily { found: RANGE_KIND_TAG }));
     let open = |block: &[u8]| RangeFilter::open(block, &OpenOptions::new()).map(|_| ());
     for &kind in FilterKind::ALL {
         let of_keys = block_of(sized(kind, 10.0), &[1, 2, 3]);
-        assert_eq!(open(&of_keys), Err(DecodeError::NotRange { kind }));
+        assert_eq!(open(&of_keys), Err(DecodeError::WrongFamily { found: kind.tag() }));
     }
     let changed = |block: &[u8], at: usize, bytes: &[u8]| {
         let mut changed = block.to_vec();
@@ -378,10 +380,44 @@ fn golden_integers(name: &str) -> Option<Vec<Key>> {
     (0..5_000).map(key).collect()
 }
 
+fn sorted(mut keys: Vec<Key>) -> Vec<Key> {
+    keys.sort();
+    keys.dedup();
+    keys
+}
+
 fn golden_block(keys: &[Key], policy: &str, context: u64) -> Vec<u8> {
     let mut builder = RangeFilterBuilder::new(policy.parse().expect("legal"));
     keys.iter().for_each(|key| builder.add_key(key));
     builder.set_context(context).allow_empty().finish().expect("a filter")
+}
+
+/// A golden filter in partitions, of the keys in `thousand`: partitions and index.
+fn golden_partitions(keys: &[Key]) -> [Vec<u8>; 2] {
+    let policy = RangePolicy::with_bits_per_key(16.0).expect("legal");
+    let mut builder = PartitionedRangeFilterBuilder::new(policy, PartitionLimit::Entries(150)).expect("legal");
+    builder.set_context(7);
+    let mut file = Vec::new();
+    let mut store = |block: &[u8]| {
+        file.extend_from_slice(block);
+        Ok::<_, Infallible>((file.len() - block.len()) as u64)
+    };
+    keys.iter().for_each(|key| builder.add_key(key, &mut store).expect("in order"));
+    let index = builder.finish(&mut store).expect("an index");
+    [file, index]
+}
+
+/// Queries the stored filter of [`golden_partitions`] for each of `keys`, and returns the number of partitions.
+pub fn read_partitions(dir: &Path, keys: &[Key]) -> usize {
+    let [file, index] = ["partitions", "index"].map(|of| std::fs::read(dir.join(format!("partitioned.{of}"))));
+    let (file, index) = (file.expect("partitions"), index.expect("an index"));
+    let filter = PartitionedRangeFilter::open(&index[..], OpenOptions::new().with_context(7)).expect("intact");
+    let load = |at: PartitionHandle| Ok::<_, Infallible>(&file[at.offset as usize..][..at.len as usize]);
+    for key in keys {
+        assert_eq!(filter.may_contain_range(Included(key), Included(key), load), Ok(true), "{key:?}");
+        assert_eq!(filter.may_contain_prefix(key, load), Ok(true), "{key:?}");
+    }
+    filter.partitions().len()
 }
 
 /// Writes a release's range filters, their keys and their list; `entries` has the files of entries.
@@ -400,6 +436,11 @@ pub fn write(dir: &Path, entries: &Path) {
         listed.push(json!({"name": format!("range-{name}"), "context": format!("{context:#018x}")}));
     }
     write("index.json", (serde_json::to_string_pretty(&listed).expect("JSON") + "\n").as_bytes());
+    let keys = sorted(keys_in(entries, "thousand.entries"));
+    let [file, index] = golden_partitions(&keys);
+    write("partitioned.partitions", &file);
+    write("partitioned.index", &index);
+    write("partitioned.keys", keys.iter().map(|key| hex(key) + "\n").collect::<String>().as_bytes());
 }
 
 #[test]
@@ -407,10 +448,9 @@ fn golden_range_filters() {
     let dir: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "golden", "v1"].iter().collect();
     let mut num_keys = 0;
     for (name, entries, policy, context) in GOLDEN {
-        let mut keys = golden_integers(entries).unwrap_or_else(|| keys_in(&dir, &format!("{entries}.entries")));
+        let keys = golden_integers(entries).unwrap_or_else(|| keys_in(&dir, &format!("{entries}.entries")));
         let block = golden_block(&keys, policy, context);
-        keys.sort();
-        keys.dedup();
+        let keys = sorted(keys);
         assert!(golden_block(&keys, policy, context) == block, "{name} depends on the order of keys");
         let path = dir.join(format!("ranges/range-{name}.bin"));
         if std::env::var_os("FILTERBLOCK_BLESS").is_some() && !path.exists() {
@@ -423,5 +463,14 @@ fn golden_range_filters() {
         assert!(keys.iter().all(|key| filter.may_contain(key)), "{name}");
         num_keys += keys.len();
     }
+    let (dir, keys) = (dir.join("ranges"), sorted(keys_in(&dir, "thousand.entries")));
+    for (of, built) in ["partitions", "index"].into_iter().zip(golden_partitions(&keys)) {
+        let path = dir.join(format!("partitioned.{of}"));
+        if std::env::var_os("FILTERBLOCK_BLESS").is_some() && !path.exists() {
+            std::fs::write(&path, &built).expect("a written file");
+        }
+        assert!(std::fs::read(&path).expect("a golden file") == built, "{of} differ from what is built now");
+    }
+    assert_eq!(read_partitions(&dir, &keys), 7);
     println!("counted: {} golden range filters of {num_keys} keys, bit for bit", GOLDEN.len());
 }

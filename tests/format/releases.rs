@@ -126,13 +126,16 @@ fn read(dir: &Path) -> Read {
             read.partitioned += 1;
         }
     }
-    let ranges = dir.join("ranges");
+    let of_ranges = dir.join("ranges");
     // `v1` has their keys in its code.
-    if ranges.join("index.json").exists() {
-        for listed in list(&ranges.join("index.json")) {
-            read.answers += read_range(&ranges, &listed);
+    if of_ranges.join("index.json").exists() {
+        for listed in list(&of_ranges.join("index.json")) {
+            read.answers += read_range(&of_ranges, &listed);
             read.ranges += 1;
         }
+        let keys = golden::keys_in(&of_ranges, "partitioned.keys");
+        assert!(ranges::read_partitions(&of_ranges, &keys) > 1);
+        read.answers += 2 * keys.len();
     }
     read
 }

@@ -1,5 +1,6 @@
 //! Partitioned range filters: every set of short keys and every range of them, against a plain search; damage; misuse.
 
+use crate::assembled::repair;
 use crate::harness::{Stored, Writer, exact, strings, subset};
 use filterblock::partition::{
     PartitionBuildError, PartitionError, PartitionHandle, PartitionLimit, PartitionedFilter, PartitionedRangeFilter,
@@ -177,22 +178,45 @@ fn what_is_damaged_or_of_another_kind_is_an_error() {
             }
         }
     }
-    // One kind of index opens as the other, and its partitions do not.
-    let points =
-        PartitionedFilter::open(&stored.index[..], OpenOptions::new().with_context(CONTEXT)).expect("an index");
-    let error = points.may_contain(&keys[0], |p| stored.load(p)).expect_err("a range filter");
-    assert!(matches!(error, PartitionError::Decode { error: DecodeError::OnlyRanges, .. }), "{error}");
+}
 
-    for (transform, opens) in [(KeyTransform::WholeKey, true), (KeyTransform::FixedPrefix { len: 1 }, false)] {
-        let policy = exact(transform).with_seed(0);
-        let mut writer = Writer::new(policy, PartitionLimit::Entries(10), CONTEXT);
+/// An index is refused as one of the other family, also where its hasher and transform are what that one states; and so
+/// are its partitions, for an engine that opens them by itself.
+#[test]
+fn an_index_of_the_other_family_is_refused() {
+    let keys: Vec<_> = (0..30u8).map(|i| vec![i, 1]).collect();
+    let options = || OpenOptions::new().with_context(CONTEXT);
+    for keys in [&keys[..], &[]] {
+        let ranges = build(long(), PartitionLimit::Entries(10), keys);
+        let mut writer = Writer::new(exact(KeyTransform::WholeKey).with_seed(0), PartitionLimit::Entries(10), CONTEXT);
         keys.iter().for_each(|key| writer.key(key).expect("in order"));
-        let stored = writer.finish().expect("an index");
-        let index = PartitionedRangeFilter::open(&stored.index[..], OpenOptions::new().with_context(CONTEXT));
-        assert_eq!(index.is_ok(), opens, "{transform}");
-        let Ok(filter) = index else { continue };
-        let error = filter.may_contain_prefix(&keys[0], |p| stored.load(p)).expect_err("a filter of keys");
-        assert!(matches!(error, PartitionError::Decode { error: DecodeError::NotRange { .. }, .. }), "{error}");
+        let points = writer.finish_any().expect("an index");
+        assert_eq!((points.index[9], ranges.index[9]), (0, 6));
+        let as_points = PartitionedFilter::open(&ranges.index[..], options()).map(|_| ());
+        assert_eq!(as_points, Err(DecodeError::WrongFamily { found: 6 }));
+        let as_ranges = PartitionedRangeFilter::open(&points.index[..], options()).map(|_| ());
+        assert_eq!(as_ranges, Err(DecodeError::WrongFamily { found: 0 }));
+        for (stored, family) in [(&points, 0), (&ranges, 6)] {
+            for found in (1..=255).filter(|&found| found != 6) {
+                let mut index = stored.index.clone();
+                index[9] = found;
+                repair(&mut index, CONTEXT);
+                let newer = Err(DecodeError::UnknownKind { found });
+                match family {
+                    0 => assert_eq!(PartitionedFilter::open(&index[..], options()).map(|_| ()), newer),
+                    _ => assert_eq!(PartitionedRangeFilter::open(&index[..], options()).map(|_| ()), newer),
+                }
+            }
+        }
+        let (of_points, of_ranges) = (points.open(CONTEXT), open(&ranges));
+        for (point, range) in of_points.partitions().zip(of_ranges.partitions()) {
+            let (Ok(block_of_point), Ok(block_of_range)) = (points.load(point), ranges.load(range));
+            let found = block_of_point[9];
+            let error = of_ranges.open_partition(range, block_of_point).map(|_| ());
+            assert_eq!(error, Err(DecodeError::WrongFamily { found }));
+            let error = of_points.open_partition(point, block_of_range).map(|_| ());
+            assert_eq!(error, Err(DecodeError::WrongFamily { found: 6 }));
+        }
     }
 }
 

@@ -776,8 +776,9 @@ public final class FilterBlock {
 
         static Index open(Slice frame, long context, Hash hash, Transform transform) throws Refusal {
             checkFrame(frame, INDEX_MAGIC, context);
+            check(frame.u8(9) == 0, Outcome.NEWER, "kind");
             checkNumbers(frame, 0xff00);
-            check(frame.u8(9) == 0 && frame.u64(44) == 0, Outcome.NEWER, "reserved");
+            check(frame.u64(44) == 0, Outcome.NEWER, "reserved");
             Hash entryHash = checkPayload(frame, context, hash, transform);
             long numPartitions = frame.u32(40), numEntries = frame.u64(24);
             check(RECORD * numPartitions <= frame.length - HEADER, Outcome.DAMAGED, "records");

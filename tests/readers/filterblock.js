@@ -758,8 +758,9 @@ function readIndex(bytes, { context = 0n, ...expected }) {
   checkEnvelope(bytes, INDEX_MAGIC, context);
   const header = readHeader(bytes);
   const payload = bytes.subarray(64);
+  check(bytes[9] === 0, 'newer', 'kind');
   checkKnown(header, 0xff00);
-  check(bytes[9] === 0 && isZero(bytes.subarray(44, 52)), 'newer', 'reserved');
+  check(isZero(bytes.subarray(44, 52)), 'newer', 'reserved');
   checkPayload(header, payload, context);
   const hash = checkExpected(header, expected);
   const numPartitions = bytes.readUInt32LE(40);

@@ -86,7 +86,7 @@ BY_HAND = [
     ("partitioned", "i = bisect_left(self.separators, order_key)",
      "i = next((i for i, s in enumerate(self.separators) if s > order_key), len(self.separators))"),
     ("partitioned", 'row.replace(b"\\0", b"\\0\\1")', "row"),
-    ("partitioned", "if zero or any(zeros):", "if any(zeros):"),
+    ("partitioned", "if found != kind:", "if False:"),
 ]
 
 

@@ -55,11 +55,11 @@ class Index:
 
 
 def open_index(data: bytes, context: int = 0, hasher: Optional[fb.Hasher] = None,
-               transform: Optional[tuple[int, int]] = None) -> Index:
-    """Opens an index with every check of [15.4], in that order."""
+               transform: Optional[tuple[int, int]] = None, kind: int = 0) -> Index:
+    """Opens an index with every check of [15.4], in that order; with those of [15.5] if `kind` is 6."""
     if len(data) < 64:
         raise Damaged("length: shorter than a header")
-    (magic, version, zero, hash_id, transform_id, features, transform_param, seed, num_entries, payload_len, count,
+    (magic, version, found, hash_id, transform_id, features, transform_param, seed, num_entries, payload_len, count,
      zeros, digest, crc) = HEADER.unpack_from(data)
     if magic != MAGIC:
         raise Damaged("magic: not an index")
@@ -71,13 +71,15 @@ def open_index(data: bytes, context: int = 0, hasher: Optional[fb.Hasher] = None
         raise Damaged("crc")
     if version != 1:
         raise Newer("version") if version else Damaged("version: 0")
+    if found != kind:
+        raise Mismatch("kind: of the other family") if found in (0, 6) else Newer("kind")
     if hash_id not in (1, 2):
         raise Newer("hash_id")
     if features >> 8:
         raise Newer("features")
     if 5 <= transform_id <= 127 or (transform_id <= 2 and transform_param):
         raise Newer("transform")
-    if zero or any(zeros):
+    if any(zeros):
         raise Newer("reserved")
     if payload_len != len(payload):
         raise Damaged("payload_len")

@@ -12,7 +12,7 @@ from kinds import FilterError
 
 
 def open_index(data: bytes, context: int = 0) -> partitioned.Index:
-    return partitioned.open_index(data, context, fb.Hasher.xxh3_with(0), (0, 0))
+    return partitioned.open_index(data, context, fb.Hasher.xxh3_with(0), (0, 0), 6)
 
 
 def may_contain(index: partitioned.Index, lower: ranges.Bound, upper: ranges.Bound,

@@ -41,7 +41,7 @@ pub(crate) fn read(path: &Path, expected: &Expected) -> Result<Vec<u8>, Failure>
         Err(DecodeError::PayloadLength { .. }) => stated_len(&bytes),
         Ok(_) | Err(DecodeError::PayloadDigest { .. }) => 0,
         // The header is right; this reader does not look further.
-        Err(DecodeError::OnlyRanges) => stated_len(&bytes),
+        Err(DecodeError::WrongFamily { .. }) => stated_len(&bytes),
         // The checksums are those of a header alone; with a byte more they yield no context.
         Err(DecodeError::WrongContext { .. }) => {
             (&mut file).take(1).read_to_end(&mut bytes).map_err(failure)?;
@@ -283,7 +283,7 @@ pub(crate) fn consequence(path: &Path, start: &[u8], error: &DecodeError, expect
                  {file}`.",
                 expected.context_flag()
             ),
-            DecodeError::OnlyRanges => {
+            DecodeError::WrongFamily { .. } => {
                 let inspect = expected.command(format_args!("inspect {file}"));
                 format!(
                     "It answers for keys, ranges and prefixes, through query, inspect and verify: run {inspect}. For \

@@ -62,15 +62,16 @@ pub const OF_BLOCKS: [Row; 19] = [
     ("unused", |frame| if frame.has_entries() { Params::of(frame).unused(frame.own(), 64) } else { Ok(()) }),
 ];
 
-pub const OF_INDEXES: [Row; 16] = [
+pub const OF_INDEXES: [Row; 17] = [
     ("length", length),
     ("magic", |frame| magic(frame, b"\xf2FBLI\r\n\x1a")),
     ("crc", crc),
     ("version", version),
+    ("kind", kind_of_index),
     ("hash_id", hash_id),
     ("features", |frame| features(frame, 0xff00)),
     ("transform", transform),
-    ("reserved", |frame| zero(frame, 9..10).and_then(|()| zero(frame, 44..52))),
+    ("reserved", |frame| zero(frame, 44..52)),
     ("payload_len", payload_len),
     ("digest", digest),
     ("expected", expected),
@@ -101,7 +102,7 @@ pub fn class_of(error: &DecodeError) -> &'static str {
         E::NewerVersion { .. } | E::UnknownKind { .. } | E::UnknownHash { .. } | E::Reserved { .. } => "newer",
         E::UnknownFeatures { .. } | E::UnknownTransform { .. } => "newer",
         E::WrongContext { .. } | E::WrongHash { .. } | E::WrongSeed { .. } | E::WrongKey { .. } => "mismatch",
-        E::WrongTransform { .. } | E::KeyNeeded { .. } | E::OnlyRanges => "mismatch",
+        E::WrongTransform { .. } | E::KeyNeeded { .. } | E::WrongFamily { .. } => "mismatch",
         _ => "damaged",
     }
 }
@@ -192,7 +193,15 @@ fn kind(frame: &Frame<'_>) -> Checked {
     let found = frame.header[9];
     match found {
         1..=5 => Ok(()),
-        6 => Err(DecodeError::OnlyRanges),
+        6 => Err(DecodeError::WrongFamily { found }),
+        found => Err(DecodeError::UnknownKind { found }),
+    }
+}
+
+fn kind_of_index(frame: &Frame<'_>) -> Checked {
+    match frame.header[9] {
+        0 => Ok(()),
+        found @ 6 => Err(DecodeError::WrongFamily { found }),
         found => Err(DecodeError::UnknownKind { found }),
     }
 }

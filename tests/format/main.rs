@@ -29,6 +29,7 @@ mod hostile;
 )]
 mod integer_oracle;
 mod keyed;
+mod level_1;
 mod material;
 mod misuse;
 mod nothing;

@@ -14,7 +14,7 @@ pub fn compare(name: &str, computed: &[String]) {
 }
 
 /// The specification's entry of n bytes.
-fn entry(n: usize) -> Vec<u8> {
+pub fn entry(n: usize) -> Vec<u8> {
     (0..n).map(|i| ((157 + 151 * i) % 256) as u8).collect()
 }
 

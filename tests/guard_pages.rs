@@ -9,16 +9,13 @@
 #[path = "../src/cpu/guarded.rs"]
 #[expect(unsafe_code, reason = "mapped memory; each block names the check that pays for it")]
 mod guarded;
-#[path = "format/readers.rs"]
-#[expect(dead_code, reason = "other tests need more of it")]
-mod readers;
 
 use filterblock::{
     CompactFrameReader, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHash, KeyHasher,
     OpenOptions, probe_tables,
 };
 use guarded::Guarded;
-use readers::Reading;
+use testkit::readers::Reading;
 
 fn hash(i: u64) -> KeyHash {
     KeyHash::from_raw((i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31))

@@ -4,22 +4,9 @@
 
 #[path = "kit/answers.rs"]
 mod answers;
-#[path = "format/assembled.rs"]
-#[expect(dead_code, reason = "tests/format assembles blocks")]
-mod assembled;
 #[path = "kit/library.rs"]
 mod library;
-#[path = "format/material.rs"]
-#[expect(dead_code, reason = "tests/format uses more of it")]
-mod material;
-#[path = "format/oracle/mod.rs"]
-#[expect(dead_code, reason = "tests/format uses more of it")]
-mod oracle;
-#[path = "format/readers.rs"]
-#[expect(dead_code, reason = "tests/battery needs more of it")]
-mod readers;
-#[path = "format/rules/mod.rs"]
-#[expect(dead_code, reason = "tests/battery needs more of it")]
-mod rules;
 #[path = "kit/vectors.rs"]
 mod vectors;
+
+use testkit::{material, readers, rules};

@@ -7,26 +7,12 @@
 
 pub mod blocks;
 pub mod case;
-#[path = "../../tests/format/integer_oracle.rs"]
-pub mod integer_oracle;
-#[path = "../../crates/filterblock-kv/tests/layout/mod.rs"]
-pub mod layout;
-#[path = "../../tests/format/oracle/mod.rs"]
-pub mod oracle;
 pub mod pages;
-#[path = "../../tests/format/range_oracle.rs"]
-pub mod range_oracle;
-#[path = "../../tests/format/readers.rs"]
-pub mod readers;
 pub mod records;
 pub mod repair;
 pub mod sample;
 pub mod seeds;
-#[path = "../../crates/filterblock-kv/tests/sim/disk/mod.rs"]
-pub mod sim;
 pub mod sstable;
-#[path = "../../crates/filterblock-kv/tests/damage/state.rs"]
-mod state;
 pub mod store;
 pub mod targets;
 
@@ -34,6 +20,9 @@ pub mod targets;
 mod memory;
 #[cfg(test)]
 mod replay;
+
+pub use testkit::store::{layout, sim, state};
+pub use testkit::{integer_oracle, oracle, range_oracle, readers};
 
 /// The entry point of a target: libFuzzer's under `cargo fuzz`; otherwise a program that replays the files that it is
 /// given.

@@ -3,12 +3,12 @@
 use crate::blocks::names_a_key;
 use crate::case::Case;
 use crate::memory::{Used, watched};
-use crate::oracle::mix;
 use crate::seeds::{Seeds, corpus, file_name, inputs};
 use crate::targets::{ALL, Reached};
 use arbitrary::{Arbitrary, Unstructured};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use testkit::random::Random;
 
 /// All inputs present: the seeds, and what a run has added to a working copy.
 #[test]
@@ -66,7 +66,7 @@ fn keyed_seeds_pass_every_check() {
 /// and inserted from other seeds, as determined by a fixed sequence of numbers.
 #[test]
 fn mutated_seeds_show_no_defect() {
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     let (mut lines, mut sum, mut worst) = (Vec::new(), 0, Used::default());
     for (name, target) in ALL {
         let read = |path: &PathBuf| std::fs::read(path).expect("a readable input");
@@ -75,7 +75,7 @@ fn mutated_seeds_show_no_defect() {
         for i in 0..MUTANTS {
             let mut input = seeds[i % seeds.len()].clone();
             for _ in 0..=random.below(4) {
-                random.mutate(&mut input, &seeds);
+                mutate(&mut random, &mut input, &seeds);
             }
             let reached = std::panic::catch_unwind(|| {
                 let (reached, used) = watched(|| target(&input));
@@ -99,33 +99,22 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        (mix(self.0) % end.max(1) as u64) as usize
-    }
-
-    fn mutate(&mut self, input: &mut Vec<u8>, seeds: &[Vec<u8>]) {
-        let at = self.below(input.len());
-        let end = at + self.below((input.len() - at).min(32));
-        let other = &seeds[self.below(seeds.len())];
-        let from = self.below(other.len());
-        let part = &other[from..(from + self.below(32)).min(other.len())];
-        match self.below(7) {
-            0 if !input.is_empty() => input[at] ^= 1 << self.below(8),
-            1 if !input.is_empty() => input[at] = [0, 1, 0x7f, 0x80, 0xff][self.below(5)],
-            2 if !input.is_empty() => input[at] = self.below(256) as u8,
-            3 => drop(input.drain(at..end)),
-            4 => drop(input.splice(at..end, part.iter().copied())),
-            5 => drop(input.splice(at..at, part.iter().copied())),
-            _ => input.extend_from_within(at..end),
-        }
+fn mutate(random: &mut Random, input: &mut Vec<u8>, seeds: &[Vec<u8>]) {
+    let at = random.index(input.len());
+    let end = at + random.index((input.len() - at).min(32));
+    let other = random.of(seeds);
+    let from = random.index(other.len());
+    let part = &other[from..(from + random.index(32)).min(other.len())];
+    match random.index(7) {
+        0 if !input.is_empty() => input[at] ^= 1 << random.index(8),
+        1 if !input.is_empty() => input[at] = [0, 1, 0x7f, 0x80, 0xff][random.index(5)],
+        2 if !input.is_empty() => input[at] = random.byte(),
+        3 => drop(input.drain(at..end)),
+        4 => drop(input.splice(at..end, part.iter().copied())),
+        5 => drop(input.splice(at..at, part.iter().copied())),
+        _ => input.extend_from_within(at..end),
     }
 }
-
 /// A corpus without a target would never be replayed, nor would a target that is missing from the list.
 #[test]
 fn targets_programs_and_corpora_have_the_same_names() {

@@ -16,47 +16,34 @@ use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::ops::Bound::{self, Excluded, Included, Unbounded};
 use std::path::{Path, PathBuf};
+use testkit::random::Random;
 
 type Key = Vec<u8>;
 
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        (mix(self.0) % end.max(1) as u64) as usize
-    }
-
-    fn string(&mut self, alphabet: &[u8], len: usize) -> Key {
-        (0..len).map(|_| alphabet[self.below(alphabet.len())]).collect()
-    }
-
-    /// A string that is, or is near, a key.
-    fn near(&mut self, keys: &[Key], at: usize) -> Key {
-        let mut key = keys[at % keys.len()].clone();
-        let last = key.len().saturating_sub(1);
-        match self.below(10) {
-            0 | 1 => {}
-            2 => key.push(0),
-            3 => key.truncate(self.below(key.len() + 1)),
-            4 if !key.is_empty() => key[last] = key[last].wrapping_add(1),
-            // Just below it.
-            5 => match key.pop() {
-                None | Some(0) => {}
-                Some(last) => key.extend([&[last - 1][..], &[0xff; 9]].concat()),
-            },
-            6 if !key.is_empty() => {
-                let at = self.below(key.len());
-                key[at] = self.below(256) as u8;
-            }
-            7 => key.extend(self.string(b"\0\x01a\xff", 3)),
-            8 => key = self.string(b"\0\x01a\xff", at % 4),
-            _ => key = mix(at as u64).to_be_bytes()[..at % 9].to_vec(),
+/// A string that is, or is near, a key.
+fn near(random: &mut Random, keys: &[Key], at: usize) -> Key {
+    let mut key = keys[at % keys.len()].clone();
+    let last = key.len().saturating_sub(1);
+    match random.index(10) {
+        0 | 1 => {}
+        2 => key.push(0),
+        3 => key.truncate(random.index(key.len() + 1)),
+        4 if !key.is_empty() => key[last] = key[last].wrapping_add(1),
+        // Just below it.
+        5 => match key.pop() {
+            None | Some(0) => {}
+            Some(last) => key.extend([&[last - 1][..], &[0xff; 9]].concat()),
+        },
+        6 if !key.is_empty() => {
+            let at = random.index(key.len());
+            key[at] = random.byte();
         }
-        key
+        7 => key.extend(random.string(b"\0\x01a\xff", 3)),
+        8 => key = random.string(b"\0\x01a\xff", at % 4),
+        _ => key = mix(at as u64).to_be_bytes()[..at % 9].to_vec(),
     }
+    key
 }
-
 fn built(keys: &[Key], bits: f64) -> Key {
     let mut builder = RangeFilterBuilder::new(RangePolicy::with_bits_per_key(bits).expect("legal"));
     keys.iter().for_each(|key| builder.add_key(key));
@@ -71,39 +58,39 @@ fn opened(block: &[u8]) -> RangeFilter<&[u8]> {
 type Shape = (&'static str, fn(&mut Random, usize) -> Key);
 
 const SHAPES: [Shape; 8] = [
-    ("numbers", |random, _| mix(random.below(usize::MAX) as u64).to_be_bytes().to_vec()),
+    ("numbers", |random, _| mix(random.next()).to_be_bytes().to_vec()),
     ("series", |_, i| {
         [&(i as u32 / 50 * 7).to_be_bytes()[..], &((1 << 40) | (i as u64 * 15_000)).to_be_bytes()].concat()
     }),
     ("pages", |random, _| {
-        let (site, page) = (random.below(40), random.below(1 << 20));
+        let (site, page) = (random.index(40), random.index(1 << 20));
         format!("https://www.site{site}.example/{}/page-{page}.html", ["", "news", "a/b"][page % 3]).into_bytes()
     }),
     ("words", |random, i| {
-        (0..=random.below(4) + i % 2).flat_map(|_| random.string(b"bcdfghlmnprst", 1 + i % 2)).chain(*b"ae").collect()
+        (0..=random.index(4) + i % 2).flat_map(|_| random.string(b"bcdfghlmnprst", 1 + i % 2)).chain(*b"ae").collect()
     }),
     ("prefixes", |random, i| {
         let letter = [0, b'a', 0xff][i % 3];
-        let mut key = vec![letter; random.below(170)];
+        let mut key = vec![letter; random.index(170)];
         key.extend(mix(i as u64 / 3).to_be_bytes().iter().take(i % 4));
         key
     }),
     ("runs", |random, _| {
-        let runs = random.below(6);
-        (0..runs).flat_map(|run| vec![[0, 0xff][run % 2]; random.below(5)]).collect()
+        let runs = random.index(6);
+        (0..runs).flat_map(|run| vec![[0, 0xff][run % 2]; random.index(5)]).collect()
     }),
     // Many agree in more bits than are kept, whatever the code.
     ("deep", |random, i| {
-        let mut key = vec![b'a' + random.below(3) as u8];
+        let mut key = vec![b'a' + random.index(3) as u8];
         key.extend([b'x', b'y'].repeat(if i % 16 > 0 { 600 } else { 55 }));
         key.extend(random.string(b"xyz", 9));
         key
     }),
-    ("long", |random, i| (0..300).map(|at| if at < i % 300 { b'-' } else { random.below(256) as u8 }).collect()),
+    ("long", |random, i| (0..300).map(|at| if at < i % 300 { b'-' } else { random.byte() }).collect()),
 ];
 
 fn set(shape: Shape, count: usize) -> Vec<Key> {
-    let mut random = Random(count as u64);
+    let mut random = Random::new(count as u64);
     let keys: BTreeSet<Key> = (0..count).map(|i| (shape.1)(&mut random, i)).collect();
     keys.into_iter().collect()
 }
@@ -168,7 +155,7 @@ impl Counts {
 
 #[test]
 fn no_range_with_a_key_is_denied() {
-    let (mut counts, mut random) = (Counts::default(), Random(1));
+    let (mut counts, mut random) = (Counts::default(), Random::new(1));
     let (mut tables, mut joined, mut deepest, mut sizes) = (0, 0, 0, BTreeSet::new());
     for shape in SHAPES {
         for count in [1, 2, 64, 65, 700, 4_096, 4_097] {
@@ -182,13 +169,13 @@ fn no_range_with_a_key_is_denied() {
                 deepest = deepest.max(document.depth);
                 sizes.insert(document.leaves.len().next_power_of_two());
                 for i in 0..(40_000 / document.leaves.len()).clamp(8, 60) {
-                    let at = random.below(keys.len());
-                    let other = if i % 2 == 0 { at + i % 3 } else { random.below(keys.len()) };
-                    let (a, b) = (random.near(&keys, at), random.near(&keys, other));
+                    let at = random.index(keys.len());
+                    let other = if i % 2 == 0 { at + i % 3 } else { random.index(keys.len()) };
+                    let (a, b) = (near(&mut random, &keys, at), near(&mut random, &keys, other));
                     counts.ask(&filter, Some(&document), &keys, [&a, &b]);
                 }
                 // Prefixes of all lengths.
-                let key = &keys[random.below(keys.len())];
+                let key = &keys[random.index(keys.len())];
                 (0..=key.len()).for_each(|len| assert!(filter.may_contain_prefix(&key[..len]), "{len} of {key:?}"));
                 assert!(keys.iter().all(|key| filter.may_contain(key)));
             }
@@ -201,14 +188,14 @@ fn no_range_with_a_key_is_denied() {
 /// Four levels of groups.
 #[test]
 fn no_range_of_a_large_set_is_denied() {
-    let (mut counts, mut random) = (Counts::default(), Random(2));
+    let (mut counts, mut random) = (Counts::default(), Random::new(2));
     for (shape, bits) in [(SHAPES[0], 12.0), (SHAPES[1], 6.0), (SHAPES[2], 16.0)] {
         let keys = set(shape, 300_000);
         let block = built(&keys, bits);
         let filter = opened(&block);
         for _ in 0..4_000 {
-            let at = random.below(keys.len());
-            let (a, b) = (random.near(&keys, at), random.near(&keys, at + 1));
+            let at = random.index(keys.len());
+            let (a, b) = (near(&mut random, &keys, at), near(&mut random, &keys, at + 1));
             counts.ask(&filter, None, &keys, [&a, &b]);
         }
         assert!(keys.iter().all(|key| filter.may_contain(key)));

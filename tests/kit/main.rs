@@ -2,29 +2,15 @@
 //! document's rules alone, and the second reader answer it.
 
 mod answers;
-#[path = "../format/assembled.rs"]
-#[expect(dead_code, reason = "tests/format assembles blocks")]
-mod assembled;
 mod document;
 mod library;
-#[path = "../format/material.rs"]
-#[expect(dead_code, reason = "tests/format uses more of it")]
-mod material;
-#[path = "../format/oracle/mod.rs"]
-#[expect(dead_code, reason = "tests/format uses more of it")]
-mod oracle;
 mod precedence;
-#[path = "../format/readers.rs"]
-#[expect(dead_code, reason = "tests/battery needs more of it")]
-mod readers;
-#[path = "../format/rules/mod.rs"]
-#[expect(dead_code, reason = "tests/battery needs more of it")]
-mod rules;
 mod vectors;
 
 use serde_json::Value;
 use std::path::PathBuf;
 use std::process::Command;
+use testkit::{material, oracle, readers, rules};
 
 fn directory() -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "tests", "conformance"].iter().collect()

@@ -2,9 +2,7 @@
 
 use crate::library::number;
 use serde_json::{Value, json};
-
-#[path = "../format/specification.rs"]
-mod specification;
+use testkit::specification;
 
 /// The words of each line of the vectors called `name`.
 pub fn lines(name: &str) -> Vec<Vec<String>> {

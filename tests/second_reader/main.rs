@@ -4,29 +4,11 @@
 //! frames, if it is not to be that of the plan ([`extent`]), and `FILTERBLOCK_PYTHON` the interpreter. The same number
 //! gives the same frames.
 
-#[path = "../format/assembled.rs"]
-mod assembled;
-#[path = "../extent/mod.rs"]
-mod extent;
 mod frames;
 #[path = "../kit/library.rs"]
 mod library;
-#[path = "../format/material.rs"]
-#[expect(dead_code, reason = "tests/format uses more of it")]
-mod material;
-#[path = "../format/oracle/mod.rs"]
-#[expect(dead_code, reason = "tests/format uses more of it")]
-mod oracle;
 #[expect(clippy::big_endian_bytes, reason = "the bytes of keys have the order of numbers")]
 mod ranges;
-#[path = "../format/readers.rs"]
-#[expect(dead_code, reason = "tests/battery needs more of it")]
-mod readers;
-#[path = "../format/rules/mod.rs"]
-#[expect(dead_code, reason = "tests/battery needs more of it")]
-mod rules;
-#[path = "../format/trailers.rs"]
-mod trailers;
 #[path = "../kit/vectors.rs"]
 mod vectors;
 
@@ -40,6 +22,7 @@ use std::io::{BufRead, BufReader, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, mpsc};
+use testkit::{assembled, extent, material, oracle, readers, rules, trailers};
 
 /// A request under the kit's protocol, the reply to it, and where two readers may differ.
 struct Expected {

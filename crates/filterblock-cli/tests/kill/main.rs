@@ -5,17 +5,16 @@
 //! write must survive, and of the others at most the one in progress, as a whole. A power loss loses more; that is
 //! simulated elsewhere.
 
-#[path = "../../../../tests/extent/mod.rs"]
-mod extent;
 mod process;
 mod stream;
 
-use extent::by_extent;
 use filterblock_kv::{Durability, Error, Store, StoreOptions};
 use process::{Ended, Moment};
 use std::path::Path;
 use std::time::Duration;
-use stream::{Cells, Random, Stream};
+use stream::{Cells, Stream};
+use testkit::extent::by_extent;
+use testkit::random::Random;
 
 /// Kills in all, a third of them with each setting of `--sync`.
 fn num_kills() -> u64 {
@@ -89,7 +88,7 @@ fn what_was_acknowledged_survives_kill_9() {
 
 fn run(seed: u64, sync: &'static str, max_acks: u64, kills: u64) -> Tally {
     let place = tempfile::tempdir().unwrap();
-    let (random, stream) = (Random(seed), Stream { seed });
+    let (random, stream) = (Random::new(seed), Stream { seed });
     let (written, cells, tally) = (0, Cells::new(), Tally::default());
     let dir = &place.path().join("store");
     let mut ordeal = Ordeal { dir, sync, max_acks, random, stream, written, cells, tally, num_processes: 0 };
@@ -111,13 +110,13 @@ impl Ordeal<'_> {
         self.num_processes += 1;
         if self.num_processes % 8 == 0 {
             let options = ["--random-seed", "--kind golomb", "--kind ribbon", "--kind bloom --bits-per-key 12", ""];
-            let options = options[self.random.below(5) as usize];
+            let options = self.random.of(&options);
             let ended = process::rebuild(self.dir, options, delay * 8);
             self.tally.of_rebuilds += u64::from(ended.killed);
             self.check(&ended, 0, 0);
             return;
         }
-        let cells_per_write = [1, 1, 5, 40][self.random.below(4) as usize];
+        let cells_per_write = *self.random.of(&[1, 1, 5, 40]);
         let acks = if is_early { 0 } else { 1 + self.random.below(self.max_acks) };
         let writes = acks.div_ceil(cells_per_write) + self.random.below(20);
         let supplied = writes * cells_per_write;

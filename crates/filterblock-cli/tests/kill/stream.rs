@@ -2,30 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use testkit::random::Random;
 
 const NUM_ROWS: u64 = 400;
 const NUM_COLUMNS: u64 = 3;
 
 /// Cells by row and column.
 pub type Cells = BTreeMap<(Vec<u8>, Vec<u8>), Vec<u8>>;
-
-/// SplitMix64 (G. Steele, D. Lea, C. Flood, OOPSLA 2014).
-pub struct Random(pub u64);
-
-impl Random {
-    /// A number below `end`.
-    pub fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = self.0;
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (x ^ (x >> 31)) % end
-    }
-
-    pub fn one_in(&mut self, chance: u64) -> bool {
-        self.below(chance) == 0
-    }
-}
 
 /// A write to one cell.
 struct Write1 {
@@ -43,7 +26,7 @@ pub struct Stream {
 
 impl Stream {
     fn write(self, number: u64) -> Write1 {
-        let mut random = Random(self.seed ^ number.wrapping_mul(0x2545_f491_4f6c_dd1d));
+        let mut random = Random::new(self.seed ^ number.wrapping_mul(0x2545_f491_4f6c_dd1d));
         let row = format!("row-{:03}", random.below(NUM_ROWS)).into_bytes();
         let column = format!("c{}", random.below(NUM_COLUMNS)).into_bytes();
         let len = if random.one_in(64) { 9000 } else { random.below(200) };

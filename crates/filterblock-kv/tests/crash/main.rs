@@ -5,17 +5,14 @@
 //! to try others. [`plan`] has the sizes; the counts are printed.
 
 mod crashes;
-#[path = "../../../../tests/extent/mod.rs"]
-mod extent;
 mod faults;
 mod model;
 mod plan;
-#[expect(dead_code, reason = "each test needs a part of the simulated disk")]
-#[path = "../sim/disk/mod.rs"]
-mod sim;
 mod workload;
 
 use filterblock_kv::Durability;
+use testkit::extent;
+use testkit::store::sim;
 
 #[test]
 fn crashes_lose_nothing_acknowledged() {

@@ -1,18 +1,8 @@
 //! Workloads made from a seed, and the options of the store that they run on.
 
-use crate::sim::random::Random;
 use filterblock::{FilterKind, FilterPolicy};
 use filterblock_kv::{Durability, FilterResidence, Maintenance, Purpose, RebuildOptions, StoreOptions};
-
-impl Random {
-    pub(crate) fn less_than(&mut self, end: u64) -> u64 {
-        self.next() % end
-    }
-
-    fn bytes(&mut self, len: u64) -> Vec<u8> {
-        (0..len).map(|_| (self.next() >> 56) as u8).collect()
-    }
-}
+use testkit::random::Random;
 
 /// Rows that are prefixes of others, the empty one, and bytes above 0x80.
 pub(crate) const ROWS: [&[u8]; 8] = [b"", b"a", b"a\0", b"aa", b"ab", b"b", b"b\xff\xfe", b"\xff"];
@@ -64,28 +54,28 @@ impl Step {
 }
 
 fn write(random: &mut Random) -> Write {
-    let row = ROWS[random.less_than(ROWS.len() as u64) as usize];
-    let column = COLUMNS[random.less_than(COLUMNS.len() as u64) as usize];
+    let row = random.of(&ROWS);
+    let column = random.of(&COLUMNS);
     // Small ones, around a page, and of several pages. Random bytes, so that no two long ones are the same.
-    let len = match random.less_than(20) {
-        0..12 => random.less_than(50),
-        12..17 => 300 + random.less_than(900),
-        17..19 => 3900 + random.less_than(400),
-        _ => 8000 + random.less_than(1500),
+    let len = match random.below(20) {
+        0..12 => random.below(50),
+        12..17 => 300 + random.below(900),
+        17..19 => 3900 + random.below(400),
+        _ => 8000 + random.below(1500),
     };
-    let value = (random.less_than(4) > 0).then(|| random.bytes(len));
+    let value = (random.below(4) > 0).then(|| random.bytes(len));
     Write { row, column, value }
 }
 
 fn policy(random: &mut Random) -> FilterPolicy {
-    let kind = FilterKind::ALL[random.less_than(FilterKind::ALL.len() as u64) as usize];
-    FilterPolicy::with_bits_per_key(kind, 8.0 + random.less_than(5) as f64).expect("a policy")
+    let kind = *random.of(FilterKind::ALL);
+    FilterPolicy::with_bits_per_key(kind, 8.0 + random.below(5) as f64).expect("a policy")
 }
 
 fn step(random: &mut Random) -> Step {
-    match random.less_than(100) {
+    match random.below(100) {
         0..62 => Step::Write(vec![write(random)]),
-        62..74 => Step::Write((0..2 + random.less_than(5)).map(|_| write(random)).collect()),
+        62..74 => Step::Write((0..2 + random.below(5)).map(|_| write(random)).collect()),
         74..80 => Step::Sync,
         80..85 => Step::Flush,
         85..87 => Step::Compact,
@@ -93,7 +83,7 @@ fn step(random: &mut Random) -> Step {
         89..91 => Step::RebuildFilters(Box::new(rebuild_options(random))),
         91..93 => Step::Hold,
         93..95 => Step::Release,
-        _ => Step::Reopen { close: random.less_than(2) == 0 },
+        _ => Step::Reopen { close: random.one_in(2) },
     }
 }
 
@@ -107,14 +97,14 @@ pub(crate) fn steps(seed: u64, num_steps: usize) -> Vec<Step> {
 pub(crate) fn steps_of_every_kind(seed: u64) -> Vec<Step> {
     let mut random = Random::new(seed);
     let rebuild = Step::RebuildFilters(Box::new(rebuild_options(&mut random)));
-    let reopen = Step::Reopen { close: random.less_than(2) == 0 };
+    let reopen = Step::Reopen { close: random.one_in(2) };
     let mut rare = vec![Step::Sync, Step::Flush, Step::Compact, Step::Read, rebuild, reopen];
     let mut steps = Vec::new();
     while !rare.is_empty() {
-        for _ in 0..random.less_than(3) {
-            steps.push(Step::Write((0..1 + random.less_than(3)).map(|_| write(&mut random)).collect()));
+        for _ in 0..random.below(3) {
+            steps.push(Step::Write((0..1 + random.below(3)).map(|_| write(&mut random)).collect()));
         }
-        steps.push(rare.swap_remove(random.less_than(rare.len() as u64) as usize));
+        steps.push(rare.swap_remove(random.index(rare.len())));
     }
     steps.push(Step::Write(vec![write(&mut random)]));
     steps
@@ -129,23 +119,23 @@ fn rebuild_options(random: &mut Random) -> RebuildOptions {
 /// all the time.
 pub(crate) fn options(seed: u64, durability: Durability) -> StoreOptions {
     let mut random = Random::new(seed ^ 0x6f70_7469_6f6e_7321);
-    let residence = [FilterResidence::Pinned, FilterResidence::Cached][random.less_than(2) as usize];
+    let residence = *random.of(&[FilterResidence::Pinned, FilterResidence::Cached]);
     let mut options = StoreOptions::without_filters()
         .with_filter(Purpose::Row, policy(&mut random))
         .with_filter(Purpose::RowColumn, policy(&mut random))
         .with_seed(random.next())
         .with_durability(durability)
         .with_maintenance(Maintenance::Inline { seed: random.next() })
-        .with_max_memtable_bytes(3000 + random.less_than(5000) as usize)
+        .with_max_memtable_bytes(3000 + random.below(5000) as usize)
         .with_max_level0_tables(2)
         .with_level_bytes(30_000, 2)
-        .with_max_table_bytes(6000 + random.less_than(8000))
+        .with_max_table_bytes(6000 + random.below(8000))
         .with_filter_residence(residence)
-        .with_cache_bytes(random.less_than(2) * 40_000);
-    if random.less_than(2) == 0 {
+        .with_cache_bytes(random.below(2) * 40_000);
+    if random.one_in(2) {
         options = options.with_prefix_filter(PREFIX_LEN, policy(&mut random));
     }
-    if random.less_than(3) == 0 {
+    if random.one_in(3) {
         options = options.with_filter_budget_bytes(2000);
     }
     options

@@ -7,15 +7,9 @@
 
 mod bytes;
 mod case;
-#[path = "../../../../tests/extent/mod.rs"]
-mod extent;
-#[expect(dead_code, reason = "the fuzz targets need all of it")]
-#[path = "../layout/mod.rs"]
-mod layout;
 mod lengths;
 mod places;
-#[expect(dead_code, reason = "each test needs a part of the simulated disk")]
-#[path = "../sim/disk/mod.rs"]
-mod sim;
-mod state;
 mod stores;
+
+use testkit::extent;
+use testkit::store::{layout, sim, state};

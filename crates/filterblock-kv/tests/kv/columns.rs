@@ -2,12 +2,12 @@
 
 use crate::fixture::leveled;
 use crate::sim::SimStorage;
-use crate::sim::random::Random;
 use filterblock::{FilterKind, FilterPolicy};
 use filterblock_engine::ledger::{Outcome, Tally};
 use filterblock_kv::{ColumnStats, FilterResidence, Maintenance, Purpose, RebuildOptions, Stats, Store, StoreOptions};
 use std::ops::Range;
 use std::sync::Arc;
+use testkit::random::Random;
 
 const NUM_ROWS: u64 = 24_000;
 const NUM_STORED: u32 = 16;

@@ -2,12 +2,12 @@
 
 use crate::between_machines;
 use crate::fixture::{by_level, leveled, policy};
-use crate::sim::random::Random;
 use filterblock::{FilterKind, FilterPolicy};
 use filterblock_kv::{Maintenance, Purpose, RebuildOptions, Store, StoreOptions, WriteBatch};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use testkit::random::Random;
 
 const ROWS: usize = 1_500;
 const WRITES: usize = 6_000;

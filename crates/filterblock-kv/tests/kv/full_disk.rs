@@ -25,11 +25,24 @@ impl Capacity {
 }
 
 /// A simulated disk of limited size.
-type SmallDisk = Changed<Capacity>;
+#[derive(Clone)]
+struct SmallDisk(Changed<Capacity>);
+
+impl std::ops::Deref for SmallDisk {
+    type Target = Changed<Capacity>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
 
 impl SmallDisk {
     fn new() -> Self {
-        Self { inner: SimStorage::new(), change: Capacity(Arc::new(AtomicU64::new(u64::MAX)), false) }
+        Self::of(SimStorage::new())
+    }
+
+    fn of(inner: SimStorage) -> Self {
+        Self(Changed { inner, change: Capacity(Arc::new(AtomicU64::new(u64::MAX)), false) })
     }
 
     fn used(&self) -> u64 {
@@ -50,13 +63,13 @@ impl SmallDisk {
     }
 
     fn open_with(&self, options: StoreOptions) -> Result<Store, Error> {
-        Store::open(Arc::new(self.clone()), options.with_seed(1))
+        Store::open(Arc::new(self.0.clone()), options.with_seed(1))
     }
 }
 
 #[derive(Debug)]
 struct SmallFile {
-    disk: SmallDisk,
+    disk: Changed<Capacity>,
     file: Box<dyn WritableFile>,
 }
 
@@ -109,7 +122,7 @@ fn with_a_log() -> SmallDisk {
 #[test]
 fn an_opening_without_room_leaves_nothing_behind() {
     let full = with_a_log();
-    let copy = || SmallDisk { inner: full.inner.crash_image(CrashKind::Everything), ..SmallDisk::new() };
+    let copy = || SmallDisk::of(full.inner.crash_image(CrashKind::Everything));
     // With room for the table, what follows it may not fit.
     let table_bytes = copy().open().unwrap().stats().tables[0].file_bytes;
     let around = (0..600).step_by(19).map(|more| table_bytes + more);
@@ -188,7 +201,7 @@ fn a_store_keeps_room_for_a_compaction() {
     for maintenance in [Maintenance::Background, Maintenance::Inline { seed: 5 }] {
         for room in (400_000..1_050_000).step_by(50_331) {
             let mut disk = SmallDisk::new();
-            disk.change.1 = true;
+            disk.0.change.1 = true;
             disk.leave(room);
             let options = StoreOptions::default().with_max_memtable_bytes(4_000).with_max_level0_tables(2);
             let options = options.with_durability(Durability::Never).with_maintenance(maintenance);

@@ -2,11 +2,7 @@
 
 mod automatic;
 mod beside;
-#[path = "../../../../tests/exchange/mod.rs"]
-mod between_machines;
 mod budget;
-#[path = "../sim/changed.rs"]
-mod changed;
 mod columns;
 mod compaction;
 mod concurrent;
@@ -19,9 +15,6 @@ mod files;
 mod fixture;
 mod full_disk;
 mod keyed;
-#[expect(dead_code, reason = "the fuzz targets need all of it")]
-#[path = "../layout/mod.rs"]
-mod layout;
 mod ledger;
 mod levels;
 mod model;
@@ -36,8 +29,9 @@ mod reading;
 mod renderings;
 mod repair;
 mod rows;
-#[expect(dead_code, reason = "each test needs a part of the simulated disk")]
-#[path = "../sim/disk/mod.rs"]
-mod sim;
+mod simulated_disk;
 mod unreadable;
 mod verdict;
+
+use testkit::exchange as between_machines;
+use testkit::store::{changed, layout, sim};

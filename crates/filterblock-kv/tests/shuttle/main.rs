@@ -7,18 +7,10 @@
 //! A schedule that deadlocks or panics is printed, and `shuttle::replay` repeats it.
 #![cfg(shuttle)]
 
-#[path = "../sim/changed.rs"]
-mod changed;
 mod counters;
-#[path = "../../../../tests/extent/mod.rs"]
-mod extent;
 mod faults;
-#[expect(dead_code, reason = "each test needs a part of the simulated disk")]
-#[path = "../sim/disk/mod.rs"]
-mod sim;
 mod snapshots;
 
-use extent::by_extent;
 use filterblock::range::RangePolicy;
 use filterblock::{FilterKind, FilterPolicy};
 use filterblock_kv::{Cell, Durability, Maintenance, Purpose, Snapshot, Store, StoreOptions};
@@ -27,6 +19,8 @@ use shuttle::{Config, Runner};
 use sim::{CrashKind, SimStorage};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use testkit::extent::by_extent;
+use testkit::store::{changed, sim};
 
 /// Preemptions that probabilistic concurrency testing places.
 const DEPTH: usize = 4;

@@ -1,7 +1,8 @@
 //! Damage: no row is lost, and what is damaged in one file's block costs that file alone.
 
-use crate::sample::{Numbers, Seen, no_row_lost, open, set, tables};
+use crate::sample::{Seen, no_row_lost, open, set, tables};
 use filterblock_set::FOOTER_LEN;
+use testkit::random::Random;
 
 /// A set with the checksums of its index and its footer made right.
 pub fn repaired(mut bytes: Vec<u8>) -> Vec<u8> {
@@ -76,12 +77,12 @@ fn every_length_of_a_small_set() {
 }
 
 /// A change of `bytes`, of a kind that disks, networks and programs make.
-pub fn mutate(bytes: &mut Vec<u8>, numbers: &mut Numbers) {
+pub fn mutate(bytes: &mut Vec<u8>, numbers: &mut Random) {
     let len = bytes.len();
-    let (at, other, run) = (numbers.below(len), numbers.below(len), 1 + numbers.below(200));
+    let (at, other, run) = (numbers.index(len), numbers.index(len), 1 + numbers.index(200));
     let (end, other_end) = ((at + run).min(len), (other + run).min(len));
-    match numbers.below(7) {
-        0 => bytes[at] ^= 1 << numbers.below(8),
+    match numbers.index(7) {
+        0 => bytes[at] ^= 1 << numbers.index(8),
         1 => bytes[at..end].fill(0),
         2 => bytes[at..end].iter_mut().for_each(|byte| *byte = numbers.next() as u8),
         3 => bytes.copy_within(at..end.min(at + len - other.max(at)), other),
@@ -98,7 +99,7 @@ pub fn mutate(bytes: &mut Vec<u8>, numbers: &mut Numbers) {
 /// of a block is bound to the block itself.
 #[test]
 fn ten_thousand_mutated_sets() {
-    let (mut numbers, mut opened, mut bad, mut denied) = (Numbers(35), 0, 0, 0);
+    let (mut numbers, mut opened, mut bad, mut denied) = (Random::new(35), 0, 0, 0);
     for (policy, slices) in [("bloom:10", 1), ("ribbon:fpr=1%", 2), ("blocked:8", 4), ("fuse:8", 1), ("golomb:9", 3)] {
         let tables = tables(0, 3, 12);
         let bytes = set(policy, slices, &tables);
@@ -108,10 +109,10 @@ fn ten_thousand_mutated_sets() {
                 mutate(&mut changed, &mut numbers);
             } else {
                 // Between the data and the checksums.
-                let at = data_len(&bytes) + numbers.below(bytes.len() - data_len(&bytes) - 12);
-                let end = (at + 1 + numbers.below(3)).min(bytes.len() - 12);
+                let at = data_len(&bytes) + numbers.index(bytes.len() - data_len(&bytes) - 12);
+                let end = (at + 1 + numbers.index(3)).min(bytes.len() - 12);
                 for byte in &mut changed[at..end] {
-                    *byte = if numbers.below(2) == 0 { numbers.next() as u8 } else { *byte ^ 1 };
+                    *byte = if numbers.index(2) == 0 { numbers.next() as u8 } else { *byte ^ 1 };
                 }
                 changed = repaired(changed);
             }

@@ -5,9 +5,7 @@ use crate::plain::mix;
 use crate::sample::{open, policy};
 use filterblock::{DecodeErrorClass, KeyHasher};
 use filterblock_set::{EntryBuffer, FilterSet, SetBuilder, SetColumn, TimeUnit, Value, ValueClass};
-
-#[path = "../../../../tests/format/specification.rs"]
-mod specification;
+use testkit::specification;
 
 /// Compares the document's vectors called `name` with `computed`; on failure, prints the lines that it should have.
 fn compare(name: &str, computed: &[String]) {

@@ -1,11 +1,12 @@
 //! Lookups: answers beside a reader written from the document, requests, appending and compaction.
 
 use crate::plain::PlainSet;
-use crate::sample::{Numbers, Table, add, columns, look_up, no_row_lost, open, policy, selected, set, tables};
+use crate::sample::{Table, add, columns, look_up, no_row_lost, open, policy, selected, set, tables};
 use filterblock::{DecodeError, FilterBlockBuilder, KeyHasher};
 use filterblock_set::{FetchError, FilterSet, SetBuildError, SetBuilder, SetColumn, TimeUnit, Value, ValueClass};
 use std::cell::RefCell;
 use std::ops::Range;
+use testkit::random::Random;
 
 /// Every answer of the library is that of the plain reader, which looks at one block at a time.
 #[test]
@@ -260,12 +261,12 @@ fn hashers_are_compared() {
 /// Equal values, in whatever type they come, have equal entries; different values have different ones.
 #[test]
 fn equal_values_have_equal_entries() {
-    let mut numbers = Numbers(1);
+    let mut numbers = Random::new(1);
     let entry = |value: Value<'_>| value.entry(&mut Default::default()).map(<[u8]>::to_vec);
     let mut seen = std::collections::HashMap::new();
     for _ in 0..20_000 {
-        let count = (numbers.next() as i64) >> numbers.below(64);
-        let scale = numbers.below(8) as i8;
+        let count = (numbers.next() as i64) >> numbers.index(64);
+        let scale = numbers.index(8) as i8;
         let exact = entry(Value::Decimal { unscaled: count.into(), scale }).expect("an entry");
         // One more decimal place of a zero is the same number.
         assert_eq!(entry(Value::Decimal { unscaled: i128::from(count) * 1000, scale: scale + 3 }), Some(exact.clone()));

@@ -16,22 +16,6 @@ pub struct Table {
     pub words: BTreeSet<String>,
 }
 
-/// Numbers that are the same on every run.
-pub struct Numbers(pub u64);
-
-impl Numbers {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    pub fn below(&mut self, end: usize) -> usize {
-        (self.next() % end.max(1) as u64) as usize
-    }
-}
-
 /// Files with about `keys` keys each; the keys of file number i are i, i + `num_files` and so on.
 pub fn tables(first: usize, num_files: usize, keys: usize) -> Vec<Table> {
     let table = |file: usize| {

@@ -5,12 +5,13 @@
 //! interpreter. The same number gives the same set.
 
 use crate::damage::{mutate, repaired};
-use crate::sample::{Numbers, Table, columns, look_up, policy, tables};
+use crate::sample::{Table, columns, look_up, policy, tables};
 use filterblock::{DecodeErrorClass, KeyHasher};
 use filterblock_set::{FOOTER_LEN, FilterSet, Opening, SetBuilder, Value};
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use testkit::random::Random;
 
 const SETS: u64 = 10_000;
 const POLICIES: [&str; 6] = ["bloom:10", "blocked:8", "golomb:6", "ribbon:fpr=1%", "fuse:8", "ribbon:fpr=20%"];
@@ -46,14 +47,14 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// A set of files, a part of which was appended.
-fn set(numbers: &mut Numbers, hash: Hash, slices: u16, tables: &[Table]) -> Vec<u8> {
-    let policy = policy(POLICIES[numbers.below(POLICIES.len())]);
+fn set(numbers: &mut Random, hash: Hash, slices: u16, tables: &[Table]) -> Vec<u8> {
+    let policy = policy(POLICIES[numbers.index(POLICIES.len())]);
     let policy = match hash.hasher() {
         Some(hasher) => policy.with_hasher(hasher),
         None => policy,
     };
     let mut builder = SetBuilder::new(&policy, &columns(slices)).expect("a builder");
-    let (first, second) = tables.split_at(numbers.below(tables.len() + 1));
+    let (first, second) = tables.split_at(numbers.index(tables.len() + 1));
     add(numbers, &mut builder, first);
     let mut bytes = builder.allow_empty().finish().expect("a set");
     if !second.is_empty() {
@@ -61,12 +62,12 @@ fn set(numbers: &mut Numbers, hash: Hash, slices: u16, tables: &[Table]) -> Vec<
         let Ok(Opening::Ready(old)) = FilterSet::open(bytes.len() as u64, &bytes, hash.hasher().as_ref()) else {
             panic!("just written");
         };
-        let dropped = tables[numbers.below(2 * tables.len()).min(tables.len() - 1)].name.as_bytes();
+        let dropped = tables[numbers.index(2 * tables.len()).min(tables.len() - 1)].name.as_bytes();
         let more = builder.finish_append(&old, |name| name == dropped).expect("a longer set");
         // An append that ended early, or that another writer has made, lies before this one.
-        match numbers.below(4) {
+        match numbers.index(4) {
             0 => bytes.extend_from_slice(&more),
-            1 => bytes.extend_from_slice(&more[..numbers.below(more.len())]),
+            1 => bytes.extend_from_slice(&more[..numbers.index(more.len())]),
             _ => {}
         }
         bytes.extend(more);
@@ -74,13 +75,13 @@ fn set(numbers: &mut Numbers, hash: Hash, slices: u16, tables: &[Table]) -> Vec<
     bytes
 }
 
-fn add(numbers: &mut Numbers, builder: &mut SetBuilder, tables: &[Table]) {
+fn add(numbers: &mut Random, builder: &mut SetBuilder, tables: &[Table]) {
     for table in tables {
         let mut file = builder.file(&table.name, table.identity).expect("a new file");
         table.ids.iter().for_each(|&id| assert!(file.add(0, Value::Int(id))));
         table.words.iter().for_each(|word| assert!(file.add(1, Value::Text(word))));
         file.allow_empty(0);
-        match numbers.below(4) {
+        match numbers.index(4) {
             0 => file.give_up(1),
             _ => file.allow_empty(1),
         }
@@ -90,34 +91,34 @@ fn add(numbers: &mut Numbers, builder: &mut SetBuilder, tables: &[Table]) {
 
 /// A request, and the line that the library would reply.
 fn request(number: u64) -> (String, String) {
-    let numbers = &mut Numbers(number.wrapping_mul(0x2545_f491_4f6c_dd1d));
-    let hash = match numbers.below(3) {
+    let numbers = &mut Random::new(number.wrapping_mul(0x2545_f491_4f6c_dd1d));
+    let hash = match numbers.index(3) {
         0 => Hash::Any,
         1 => Hash::Seed(numbers.next()),
         _ => Hash::Key([numbers.next() as u8; 16]),
     };
-    let slices = 1 + numbers.below(3) as u16;
-    let (num_files, keys) = (1 + numbers.below(5), numbers.below(25));
+    let slices = 1 + numbers.index(3) as u16;
+    let (num_files, keys) = (1 + numbers.index(5), numbers.index(25));
     let stored = tables(0, num_files, keys);
     let mut bytes = set(numbers, hash, slices, &stored);
-    match numbers.below(6) {
+    match numbers.index(6) {
         0 => mutate(&mut bytes, numbers),
         1 => {
-            let at = bytes.len() - 1 - numbers.below((FOOTER_LEN + 100).min(bytes.len()));
-            bytes[at] ^= 1 << numbers.below(8);
+            let at = bytes.len() - 1 - numbers.index((FOOTER_LEN + 100).min(bytes.len()));
+            bytes[at] ^= 1 << numbers.index(8);
             bytes = repaired(bytes);
         }
         _ => {}
     }
-    let hash = if numbers.below(20) == 0 { Hash::Seed(1) } else { hash };
+    let hash = if numbers.index(20) == 0 { Hash::Seed(1) } else { hash };
     // The files that there are now: one has changed, one is new.
     let mut now = tables(0, num_files + 1, keys);
-    let changed = numbers.below(2 * now.len());
+    let changed = numbers.index(2 * now.len());
     if let Some(table) = now.get_mut(changed) {
-        table.identity ^= 1 << numbers.below(64);
+        table.identity ^= 1 << numbers.index(64);
     }
-    let ids: Vec<[i64; 2]> = (0..12).map(|_| [0; 2].map(|_| numbers.below(26_000) as i64 / 1000 * 1000)).collect();
-    let ids: Vec<_> = ids.into_iter().map(|ids| ids.map(|id| id + numbers.below(num_files + 2) as i64)).collect();
+    let ids: Vec<[i64; 2]> = (0..12).map(|_| [0; 2].map(|_| numbers.index(26_000) as i64 / 1000 * 1000)).collect();
+    let ids: Vec<_> = ids.into_iter().map(|ids| ids.map(|id| id + numbers.index(num_files + 2) as i64)).collect();
     let files: Vec<_> =
         now.iter().map(|table| format!("[\"{}\", \"{:#x}\"]", hex(table.name.as_bytes()), table.identity)).collect();
     let queries = ids.iter().map(|[a, b]| {

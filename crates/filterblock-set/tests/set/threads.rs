@@ -1,10 +1,11 @@
 //! One set, asked by many threads: no lookup needs it exclusively, cold or warm.
 
-use crate::sample::{Numbers, Table, open, selected, set, tables};
+use crate::sample::{Table, open, selected, set, tables};
 use filterblock_set::{Answers, FilterSet, Query, Selection, Value};
 use std::ops::Range;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use testkit::random::Random;
 
 const THREADS: usize = 8;
 const FILES: usize = 32;
@@ -20,9 +21,9 @@ const BATCH: usize = 20;
 fn is_shared<T: Send + Sync>(_: &T) {}
 
 /// Keys that one file has, but for one that none has.
-fn keys(numbers: &mut Numbers) -> Vec<i64> {
-    let absent = -1 - numbers.below(1_000_000) as i64;
-    let stored = (1..BATCH).map(|_| (numbers.below(FILES) + 1000 * numbers.below(KEYS)) as i64);
+fn keys(numbers: &mut Random) -> Vec<i64> {
+    let absent = -1 - numbers.index(1_000_000) as i64;
+    let stored = (1..BATCH).map(|_| (numbers.index(FILES) + 1000 * numbers.index(KEYS)) as i64);
     stored.chain([absent]).collect()
 }
 
@@ -51,7 +52,7 @@ fn eight_threads() {
     let (start, fetches, failures, maybe) =
         (Barrier::new(THREADS), AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
     let look_up = |seed: usize| {
-        let mut numbers = Numbers(seed as u64);
+        let mut numbers = Random::new(seed as u64);
         start.wait();
         for round in 0..LOOKUPS / THREADS / BATCH {
             let keys = keys(&mut numbers);

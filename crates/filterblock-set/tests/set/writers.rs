@@ -1,9 +1,10 @@
 //! Writers that do not know of each other, and appends that are done again: the set stays readable, no row is lost, and
 //! compaction finds the files that the last writer did not know.
 
-use crate::sample::{Numbers, Table, add, columns, look_up, no_row_lost, open, policy, set, tables};
+use crate::sample::{Table, add, columns, look_up, no_row_lost, open, policy, set, tables};
 use filterblock_set::{FilterSet, SetBuilder, Value};
 use std::collections::BTreeSet;
+use testkit::random::Random;
 
 const POLICY: &str = "blocked:10,seed=3";
 
@@ -121,18 +122,18 @@ fn two_writers_put_one_object() {
 /// Random histories: each writer continues any state that the object has had, and appends to what it has become.
 #[test]
 fn random_histories() {
-    let (mut numbers, mut foreign, mut unknown) = (Numbers(46), 0, 0);
+    let (mut numbers, mut foreign, mut unknown) = (Random::new(46), 0, 0);
     for history in 0..200 {
         let slices = 1 + history % 2;
         let all = tables(0, 10, 6);
         let mut bytes = set(POLICY, slices, &all[..2]);
         let mut states = vec![(bytes.len(), vec![true, true])];
         for file in 2..all.len() {
-            let (len, known) = states[numbers.below(states.len())].clone();
+            let (len, known) = states[numbers.index(states.len())].clone();
             let more = append(&bytes[..len], slices, &all[file..=file]);
             let known: Vec<bool> = (0..=file).map(|at| at == file || known.get(at) == Some(&true)).collect();
-            for _ in 0..=numbers.below(2) {
-                let cut = if numbers.below(4) == 0 { numbers.below(more.len()) } else { 0 };
+            for _ in 0..=numbers.index(2) {
+                let cut = if numbers.index(4) == 0 { numbers.index(more.len()) } else { 0 };
                 bytes.extend_from_slice(&more[..cut]);
                 bytes.extend_from_slice(&more);
                 states.push((bytes.len(), known.clone()));

@@ -1,6 +1,6 @@
 //! Storages that differ from the simulated disk in one call.
 
-use crate::sim::SimStorage;
+use super::sim::SimStorage;
 use core::fmt;
 use filterblock_kv::{CacheBypass, LockMode, ReadCounts, ReadableFile, Storage, StorageLock, WritableFile};
 use std::io;

@@ -1,6 +1,6 @@
 //! A file: the bytes that a reader sees, and which of them a crash may lose.
 
-use super::random::Random;
+use crate::random::Random;
 use core::ops::Range;
 use std::sync::Arc;
 
@@ -109,25 +109,25 @@ impl Inode {
 
     /// One of the ways in which a crash tears unsynced writes.
     fn torn(&self, random: &mut Random) -> Arc<Vec<u8>> {
-        let cut = self.durable_end() + random.below(self.bytes.len() - self.durable_end() + 1);
-        let mut bytes = match random.below(8) {
+        let cut = self.durable_end() + random.index(self.bytes.len() - self.durable_end() + 1);
+        let mut bytes = match random.index(8) {
             0 => return self.after_crash(Survival::Nothing, random),
             1 => return self.after_crash(Survival::Everything, random),
             2 => return self.after_crash(Survival::Length, random),
             3 | 4 => self.after_crash(Survival::Everything, random).to_vec(),
-            5 => self.reordered(random, |random| Fate::ALL[random.below(3)]),
+            5 => self.reordered(random, |random| Fate::ALL[random.index(3)]),
             6 => {
-                let mut bytes = self.reordered(random, |random| Fate::ALL[random.below(3)]);
+                let mut bytes = self.reordered(random, |random| Fate::ALL[random.index(3)]);
                 bytes.truncate(cut);
                 return Arc::new(bytes);
             }
             // One bad sector among good ones is harder to detect than many.
             _ => {
-                let bad = Fate::ALL[1 + random.below(2)];
-                self.reordered(random, |random| if random.below(4) == 0 { bad } else { Fate::Written })
+                let bad = Fate::ALL[1 + random.index(2)];
+                self.reordered(random, |random| if random.index(4) == 0 { bad } else { Fate::Written })
             }
         };
-        if random.below(2) == 0 {
+        if random.index(2) == 0 {
             bytes.truncate(cut);
         }
         Arc::new(bytes)

@@ -17,7 +17,6 @@ mod files;
 mod image;
 pub mod inode;
 mod operation;
-pub mod random;
 
 pub use fault::Fault;
 pub use image::{CrashImage, CrashKind, Files};

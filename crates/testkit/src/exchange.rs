@@ -22,7 +22,7 @@ fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
 
 /// Has `write` make the directory `part`, and `check` query this part of every machine, which returns the number of its
 /// answers. `what` names the part in the printed count.
-pub(crate) fn exchange(part: &str, what: &str, write: impl Fn(&Path), check: impl Fn(&Path) -> usize) {
+pub fn exchange(part: &str, what: &str, write: impl Fn(&Path), check: impl Fn(&Path) -> usize) {
     let own = tempfile::tempdir().expect("a directory");
     let shared = std::env::var_os("FILTERBLOCK_EXCHANGE_DIR");
     let dir = shared.as_deref().map_or(own.path(), Path::new);

@@ -2,8 +2,8 @@
 
 use super::directory::{Directory, NameSurvival, Node};
 use super::inode::Survival;
-use super::random::Random;
 use super::{SimStorage, lock};
+use crate::random::Random;
 use core::fmt;
 use std::collections::BTreeMap;
 use std::sync::Arc;

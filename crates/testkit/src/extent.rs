@@ -3,7 +3,7 @@
 
 /// The plans, from the smallest to the largest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Extent {
+pub enum Extent {
     /// Seconds in a debug build: fewer and smaller cases of the same sorts.
     Small,
     /// A minute or two in a release build.
@@ -12,7 +12,7 @@ pub(crate) enum Extent {
     Long,
 }
 
-pub(crate) fn extent() -> Extent {
+pub fn extent() -> Extent {
     match std::env::var("FILTERBLOCK_PLAN").as_deref() {
         Ok("small") => Extent::Small,
         Ok("full") => Extent::Full,
@@ -24,7 +24,7 @@ pub(crate) fn extent() -> Extent {
 }
 
 /// The value for the chosen plan.
-pub(crate) fn by_extent<T>(small: T, full: T, long: T) -> T {
+pub fn by_extent<T>(small: T, full: T, long: T) -> T {
     match extent() {
         Extent::Small => small,
         Extent::Full => full,

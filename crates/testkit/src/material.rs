@@ -1,17 +1,14 @@
 //! Shared by several tests: deterministic keys, blocks built from them, hexadecimal, transforms by their ids.
 
+use crate::random::Random;
 #[cfg(feature = "std")]
 use filterblock::{BuildError, FilterBlockBuilder, FilterKind, FilterPolicy};
 use filterblock::{CustomTransform, KeyHash, KeyTransform};
 
-/// A deterministic sequence of well-spread 64-bit numbers (SplitMix64).
+/// A deterministic sequence of well-spread 64-bit numbers.
 pub fn numbers(seed: u64) -> impl Iterator<Item = u64> {
-    (1u64..).map(move |i| {
-        let mut z = seed.wrapping_add(i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    })
+    let mut random = Random::new(seed);
+    std::iter::repeat_with(move || random.next())
 }
 
 /// Keys of eight bytes, the same on every machine.

@@ -1,7 +1,7 @@
 //! The directory: the names that a process sees, and which of them a crash may undo.
 
 use super::inode::Inode;
-use super::random::Random;
+use crate::random::Random;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
@@ -159,13 +159,13 @@ impl Directory {
         let mut names = self.durable.clone();
         let mut undone: BTreeSet<&str> = BTreeSet::new();
         // Few, about half, or most of them.
-        let done_of_8 = [1, 4, 7][random.below(3)];
+        let done_of_8 = [1, 4, 7][random.index(3)];
         for Pending { number, change, .. } in &self.pending {
             let done = match survival {
                 NameSurvival::Nothing => false,
                 NameSurvival::Everything => true,
                 NameSurvival::AllBut(last) => *number != last,
-                NameSurvival::Random => random.below(8) < done_of_8,
+                NameSurvival::Random => random.index(8) < done_of_8,
             };
             if done && !change.names().any(|name| undone.contains(name)) {
                 change.apply(&mut names);

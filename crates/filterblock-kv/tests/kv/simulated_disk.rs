@@ -1,10 +1,8 @@
 //! The simulated disk that other tests and the fuzz targets include, and each of its rules by a test that fails without
 //! it.
 
-mod disk;
-
-use disk::inode::SECTOR_LEN;
-use disk::{CrashKind, Fault, FaultKind, Operation, OperationKind, SimStorage};
+use crate::sim::inode::SECTOR_LEN;
+use crate::sim::{CrashKind, Fault, FaultKind, Operation, OperationKind, SimStorage};
 use filterblock_kv::{LockMode, Storage, WritableFile, read_exact_at};
 use std::collections::BTreeSet;
 use std::io::{self, Write};

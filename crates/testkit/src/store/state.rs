@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
 /// The live cells.
-pub(crate) type Cells = BTreeMap<(Vec<u8>, Vec<u8>), Vec<u8>>;
+pub type Cells = BTreeMap<(Vec<u8>, Vec<u8>), Vec<u8>>;
 
 /// The live cells and the answers that follow from them, computed once and compared often.
-pub(crate) struct State {
+pub struct State {
     gets: Vec<Get>,
     rows: Vec<GetRow>,
-    pub(crate) ranges: Vec<Range>,
-    pub(crate) prefixes: Vec<(Vec<u8>, Vec<Cell>)>,
+    pub ranges: Vec<Range>,
+    pub prefixes: Vec<(Vec<u8>, Vec<Cell>)>,
     all: Vec<Cell>,
 }
 
@@ -27,16 +27,16 @@ struct GetRow {
     columns: BTreeMap<Vec<u8>, Vec<u8>>,
 }
 
-pub(crate) struct Range {
-    pub(crate) bounds: (Bound<Vec<u8>>, Bound<Vec<u8>>),
+pub struct Range {
+    pub bounds: (Bound<Vec<u8>>, Bound<Vec<u8>>),
     cells: Vec<Cell>,
 }
 
 /// The number of answers, and of errors among them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Asked {
-    pub(crate) answers: u64,
-    pub(crate) errors: u64,
+pub struct Asked {
+    pub answers: u64,
+    pub errors: u64,
 }
 
 fn listed<'a>(cells: &'a Cells, is_in: impl Fn(&[u8]) -> bool + 'a) -> Vec<Cell> {
@@ -46,7 +46,7 @@ fn listed<'a>(cells: &'a Cells, is_in: impl Fn(&[u8]) -> bool + 'a) -> Vec<Cell>
 
 impl State {
     /// The answers for `rows` and `columns`, which should include absent ones.
-    pub(crate) fn new(cells: &Cells, rows: &[Vec<u8>], columns: &[Vec<u8>]) -> Self {
+    pub fn new(cells: &Cells, rows: &[Vec<u8>], columns: &[Vec<u8>]) -> Self {
         let mut gets = Vec::new();
         for row in rows {
             for column in columns {
@@ -77,12 +77,12 @@ impl State {
     }
 
     /// All live cells in order.
-    pub(crate) fn all(&self) -> &[Cell] {
+    pub fn all(&self) -> &[Cell] {
         &self.all
     }
 
     /// Asks for every cell, row, range and prefix. A wrong answer is a panic; errors are counted.
-    pub(crate) fn ask(&self, store: &Store) -> Asked {
+    pub fn ask(&self, store: &Store) -> Asked {
         let mut asked = Asked::default();
         let mut settle = |error: Option<Error>| {
             asked.answers += 1;
@@ -128,7 +128,7 @@ fn compare(mut scan: impl Iterator<Item = Result<Cell, Error>>, expected: &[Cell
 }
 
 /// Damage is reported as such, not as an error of the system, of the caller or of the store.
-pub(crate) fn assert_typed(error: &Error) {
+pub fn assert_typed(error: &Error) {
     let is_typed = matches!(
         error,
         Error::Damaged { .. }

@@ -1,4 +1,4 @@
-//! format-spec.md's section 4.3, from keys to answers, and its appendix, against the library.
+//! format-spec.md's section 4.3, from keys to answers, and the table of format/writer.md, against the library.
 
 use crate::assembled::{Header, Shape};
 use crate::material::{builder_of, decimals, frame_of, hex, sized, unhex};
@@ -82,7 +82,7 @@ fn num_probes(kind: FilterKind, bits: u32) -> u32 {
     CompactFrameReader::open(&frame, &policy).expect("intact").num_probes().expect("a kind that probes")
 }
 
-/// The table of the appendix: what the library's writer makes of a size, for a million entries.
+/// The table of format/writer.md: what the library's writer makes of a size, for a million entries.
 #[test]
 fn what_bits_buy() {
     let text = crate::specification::text();
@@ -105,5 +105,5 @@ fn what_bits_buy() {
         )
     };
     let rows = [4, 6, 8, 10, 12, 16, 20].map(row).join("\n");
-    assert!(text.contains(&rows), "the appendix should have:\n{rows}\n");
+    assert!(text.contains(&rows), "format/writer.md should have:\n{rows}\n");
 }

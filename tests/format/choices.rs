@@ -1,5 +1,4 @@
-//! What the library's writer chooses of its own, beside what format-spec.md states of it: sections 8 and 9, and appendix
-//! A.2.
+//! What the library's writer chooses of its own, beside what format/writer.md states of it.
 
 use crate::extent::by_extent;
 use crate::material::{block_of, numbers};
@@ -11,7 +10,7 @@ use std::collections::BTreeSet;
 const BITS: u64 = 10;
 const RATE: f64 = 0.01;
 
-/// `log2_segment_len` and `num_segments` of section 9.
+/// `log2_segment_len` and `num_segments` of format/writer.md.
 pub fn fuse_dimensions(n: u64) -> (u8, u64) {
     let log = (n as f64).ln();
     let log2_segment_len = (log / 2.91f64.ln() + if n <= 170 { 0.5 } else { -0.8 }).floor() as u64;
@@ -26,7 +25,7 @@ fn fuse_payload_len(fingerprint_bits: u64, n: u64) -> u64 {
     (((num_segments + 3) << log2_segment_len) - 1) * fingerprint_bits / 8 + 8
 }
 
-/// The columns, the share and the layers' numbers of blocks of section 8.
+/// The columns, the share and the layers' numbers of blocks of format/writer.md.
 fn assert_ribbon(block: &[u8], hashes: &[u64], millislots: u64) {
     let (n, is_remapped) = (hashes.len(), block[13] == 1);
     let (ribbon, payload, mut entering) = match Oracle::open(block) {

@@ -13,6 +13,28 @@ pub fn compare(name: &str, computed: &[String]) {
     assert_eq!(vectors(name), computed, "the vectors '{name}' should be:\n{}\n", computed.join("\n"));
 }
 
+/// The bytes of an annotated dump: the second word of each line. The first is an offset, which continues the line before.
+fn dumped(name: &str) -> String {
+    let text = specification::text();
+    let lines = text.split_once(&format!("```dump {name}\n")).expect("a dump").1.lines();
+    lines.take_while(|line| *line != "```").fold(String::new(), |bytes, line| {
+        let mut words = line.split_whitespace();
+        assert_eq!(words.next(), Some(&*(bytes.len() / 2).to_string()), "the offset of {line}");
+        bytes + words.next().expect("bytes")
+    })
+}
+
+#[test]
+fn dumps_are_those_of_the_vectors() {
+    let of = |name: &str, begins: &str| {
+        let lines = vectors(name).into_iter().filter(|line| line.starts_with(begins));
+        lines.map(|line| line.split(' ').next_back().expect("bytes").to_owned()).collect::<String>()
+    };
+    assert_eq!(dumped("block"), of("block", "block bloom a"));
+    assert_eq!(dumped("index"), of("partitioned-example", "index"));
+    assert_eq!(dumped("set"), of("set-example", "index") + &of("set-example", "footer"));
+}
+
 /// The specification's entry of n bytes.
 pub fn entry(n: usize) -> Vec<u8> {
     (0..n).map(|i| ((157 + 151 * i) % 256) as u8).collect()
@@ -131,6 +153,18 @@ fn block_vectors() {
         show(kind.name(), "a", &frames);
     }
     compare("block", &lines);
+}
+
+#[test]
+fn blocked_example() {
+    let [block, _] = small(FilterKind::Blocked, &[b"a"]);
+    let (salt_bits, line) = (usize::from(block[41]), &block[64..]);
+    let word = |w: usize| {
+        let bytes = &line[8 * w..8 * w + 8];
+        let positions: Vec<usize> = (0..64 - salt_bits).filter(|&position| bit(bytes, position as u64) == 1).collect();
+        format!("{w} {} {} {}", bytes[7] >> (8 - salt_bits), list(&positions), hex(bytes))
+    };
+    compare("blocked-example", &(0..8).map(word).collect::<Vec<_>>());
 }
 
 #[test]

@@ -7,7 +7,7 @@
 # crate that it does by default: it takes longer than it saves here.
 export CARGO_TERM_COLOR=never CARGO_INCREMENTAL=0 RUST_BACKTRACE=1
 export CARGO_PROFILE_DEV_DEBUG=0 CARGO_PROFILE_RELEASE_LTO=off
-# Compiles as fast as the development profile, and the tests run a third faster.
+# As the workspace has it; for the packages outside of it.
 export CARGO_PROFILE_DEV_OPT_LEVEL=2 CARGO_PROFILE_DEV_CODEGEN_UNITS=1
 
 logs=$PWD/target/ci
@@ -103,13 +103,12 @@ cannot() {
   exit 3
 }
 
-# The workspace without benchmarks, peers and other engines: criterion would be a third of what a lane compiles for its
-# tests. Made once, before any lane, as those beside the others read it too. Crates that no test waits for are not
-# optimised.
+# The workspace without benchmarks, peers and other engines, whose crates are not fetched then. Made once, before any lane,
+# as those beside the others read it too. In release builds, too, crates that no test waits for are not optimised.
 lean=$PWD/target/without-benches
 cold=(clap_builder clap_complete proptest regex-syntax)
 make_lean() {
-  local entry profile
+  local entry
   mkdir -p "$lean"
   for entry in *; do
     case $entry in
@@ -119,10 +118,8 @@ make_lean() {
   done
   awk '/^\[/ {bench = /^\[\[bench\]\]/}
     /^members = / {print "members = [\"crates/*\", \"fuzz\", \"fuzz/portable\"]"; next}
-    !bench && !/^criterion = /' Cargo.toml >"$lean/Cargo.toml"
-  for profile in dev release; do
-    printf "[profile.$profile.package.%s]\nopt-level = 0\n" "${cold[@]}" >>"$lean/Cargo.toml"
-  done
+    !bench' Cargo.toml >"$lean/Cargo.toml"
+  printf '[profile.release.package.%s]\nopt-level = 0\n' "${cold[@]}" >>"$lean/Cargo.toml"
   cp Cargo.lock "$lean/"
   cargo fetch --manifest-path "$lean/Cargo.toml"
 }

@@ -11,6 +11,8 @@
 //!
 //! Each in two sizes: 10 bits per key, and a rate of 1 %. `taskset -c 1 cargo bench --bench choice`
 
+#[path = "common/clock.rs"]
+mod clock;
 mod common;
 #[path = "common/measured.rs"]
 mod measured;

@@ -11,6 +11,8 @@
 //! 16-byte keys, 10 bits per key, time of one core, each kind with its default settings. Run it on an idle machine
 //! with the fastest engines: `taskset -c 1 cargo bench --bench speeds`.
 
+#[path = "common/clock.rs"]
+mod clock;
 mod common;
 #[path = "common/measured.rs"]
 mod measured;

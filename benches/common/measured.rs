@@ -1,8 +1,8 @@
 //! The times that a kind takes to build and to query, for the benchmarks of the choice among kinds.
 
+use crate::clock::time_ns;
 use crate::common::{Keys, build};
 use filterblock::{FilterBlockBuilder, FilterPolicy, OpenOptions};
-use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
 
 /// Present keys are of stream 1, absent ones of stream 2.
@@ -38,15 +38,4 @@ pub fn measure(policy: FilterPolicy, num_keys: usize, num_builds: u32) -> Measur
     });
     let query_ns = queries.fold(f64::INFINITY, f64::min) / QUERIES_PER_RUN as f64;
     Measured { build_ns, query_ns, block_len: block.len() as u64, false_positive_rate: filter.false_positive_rate() }
-}
-
-/// Returns the time of the processor, without the time that it gave to others.
-fn time_ns(work: impl FnOnce()) -> f64 {
-    let now_ns = || {
-        let now = clock_gettime(ClockId::ThreadCPUTime);
-        now.tv_sec as f64 * 1e9 + now.tv_nsec as f64
-    };
-    let start_ns = now_ns();
-    work();
-    now_ns() - start_ns
 }

@@ -1,7 +1,7 @@
 //! Counts what a piece of work allocates, for each thread, in the allocator of this test binary.
 
+use crate::*;
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 
 /// The system's allocator, counting for the calling thread.
 pub(crate) struct Counting;

@@ -18,8 +18,9 @@
 //!   name.
 //! - *fuse*: p is 2^−f, whatever the bits are, and so is the formula.
 
-use crate::oracle::{Golomb, Oracle, Ribbon, int, range, remap};
-use filterblock::{FilterPolicy, KeyHash, sizing};
+use crate::oracle::{Golomb, Ribbon, range, remap};
+use crate::*;
+use filterblock::sizing;
 
 /// The rate of one block.
 #[derive(Clone, Copy, Debug)]

@@ -2,14 +2,9 @@
 //! without panic or allocation. Undetected damage may deny stored keys: section 10 requires an engine that stores such
 //! frames to verify them itself.
 
-use crate::allocation::measured;
-use crate::extent::by_extent;
-use crate::oracle::Oracle;
-use crate::report::{Case, Tally};
 use crate::rules::compact_fault;
-use crate::samples::{Sample, describe, open_compact};
 use crate::trailers::{fuse_trailer, golomb_trailer, ribbon_trailer};
-use filterblock::FilterKind;
+use crate::*;
 
 /// Opens `frame`, a damaged form of `sample`.
 fn try_frame(tally: &mut Tally, sample: &Sample, frame: &[u8]) {

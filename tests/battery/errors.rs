@@ -1,8 +1,7 @@
 //! Messages and classes of errors.
 
-use crate::assembled::repair;
-use crate::samples::{CONTEXT, SEED, Sample, TRANSFORM, options};
-use filterblock::{DecodeError, DecodeErrorClass, FilterKind, KeyHasher, TransformId};
+use crate::*;
+use filterblock::TransformId;
 use std::collections::BTreeSet;
 
 /// Decimal and hexadecimal numbers in `text`.

@@ -22,14 +22,9 @@
 //!   0, and is compared with the actual length.
 //! - A caller that states the seed and transform it expects gets a mismatch for any other.
 
-use crate::allocation::measured;
-use crate::assembled::{repair, repair_crc};
-use crate::extent::by_extent;
-use crate::oracle::{Oracle, int};
-use crate::report::{Case, Tally};
-use crate::rules::{CRC_AT, Caller, DIGEST_AT, HEADER_LEN, verdict};
-use crate::samples::{CONTEXT, Denied, SEED, Sample, TRANSFORM, describe, options};
-use filterblock::{FilterKind, KeyHasher};
+use crate::assembled::repair_crc;
+use crate::rules::{DIGEST_AT, verdict};
+use crate::*;
 use std::ops::Range;
 
 const SEED_AT: Range<usize> = 16..24;

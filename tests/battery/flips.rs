@@ -1,15 +1,10 @@
 //! Flipped bits: one and two, everywhere.
 
-use crate::allocation::{Allocated, measured};
 use crate::assembled::{crc32, masked_crc};
-use crate::errors::assert_complete_message;
-use crate::extent::by_extent;
-use crate::oracle::{Oracle, int, mix};
-use crate::report::{Case, counted};
-use crate::rules::{self, CRC_AT, Caller, HEADER_LEN};
-use crate::samples::{Answers, CONTEXT, Sample, blocks, describe, lens, options};
-use filterblock::{DecodeError, DecodeErrorClass, FilterKind};
-use std::cell::Cell;
+use crate::oracle::mix;
+use crate::rules;
+use crate::samples::lens;
+use crate::*;
 
 const HEADER_BITS: usize = HEADER_LEN * 8;
 const MAGIC_BITS: usize = 64;

@@ -1,11 +1,6 @@
 //! Blocks that are too short or too long.
 
-use crate::allocation::{Allocated, measured};
-use crate::errors::assert_complete_message;
-use crate::report::{Case, counted};
-use crate::rules::HEADER_LEN;
-use crate::samples::{Sample, blocks, options};
-use filterblock::{DecodeError, DecodeErrorClass};
+use crate::*;
 
 const MAX_TRAILING: usize = 64;
 

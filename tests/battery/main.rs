@@ -21,6 +21,22 @@ mod samples;
 mod shapes;
 mod statistics;
 
+use crate::allocation::{Allocated, measured};
+use crate::assembled::repair;
+use crate::errors::assert_complete_message;
+use crate::extent::by_extent;
+use crate::material::{capped, frame_of, numbers, rated, sized};
+use crate::oracle::{Oracle, int};
+use crate::readers::Reading;
+use crate::report::{Case, Tally, counted};
+use crate::rules::{CRC_AT, Caller, HEADER_LEN};
+use crate::samples::{Answers, CONTEXT, Denied, SEED, Sample, TRANSFORM, blocks, describe, open_compact, options};
+use crate::trailers::compact_of;
+use filterblock::{
+    AlignedBytes, CompactFrameReader, DecodeError, DecodeErrorClass, FilterBlockBuilder, FilterBlockReader, FilterKind,
+    FilterPolicy, KeyHash, KeyHasher, OpenOptions, probe_tables,
+};
+use std::cell::Cell;
 use testkit::{assembled, extent, material, oracle, readers, rules, trailers};
 
 #[global_allocator]

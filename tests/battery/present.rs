@@ -1,16 +1,8 @@
 //! No stored key is ever denied: every number of keys from none to 2000, and those from which ribbon has a second
 //! layer; every kind and setting, each key probed in every way and in every form of a filter's bytes.
 
-use crate::extent::{Extent, by_extent, extent};
-use crate::material::{capped, frame_of, numbers, rated, sized};
-use crate::oracle::Oracle;
-use crate::readers::Reading;
-use crate::report::{Case, counted};
-use crate::trailers::compact_of;
-use filterblock::{
-    AlignedBytes, CompactFrameReader, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHash,
-    OpenOptions, probe_tables,
-};
+use crate::extent::{Extent, extent};
+use crate::*;
 use std::ops::RangeInclusive;
 
 /// Numbers of entries in the small tables.

@@ -13,12 +13,10 @@
 //! normal law, so that neither a σ that is too large nor a small bias stays hidden ([`statistics`](crate::statistics)).
 
 use crate::by_bits::Rates;
-use crate::extent::by_extent;
-use crate::material::{rated, sized};
-use crate::report::counted;
 use crate::shapes::Shape;
 use crate::statistics::{Sigmas, deviation, is_likely, is_rare};
-use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, FilterSize, KeyHash};
+use crate::*;
+use filterblock::FilterSize;
 
 /// Hashes in a batch.
 const BATCH: usize = 1_024;

@@ -1,10 +1,6 @@
 //! Allocations of readers: none, however a block is opened and probed. Owning readers allocate what is stated here.
 
-use crate::allocation::{Allocated, measured};
-use crate::report::counted;
-use crate::samples::{Answers, Denied, Sample, blocks, describe, open_compact, options};
-use crate::trailers::compact_of;
-use filterblock::{AlignedBytes, CompactFrameReader, FilterBlockReader};
+use crate::*;
 use std::fmt::Write;
 
 /// A text buffer of fixed length, so that formatting does not allocate either.

@@ -1,10 +1,8 @@
 //! What a test reports: its counts, and the case at hand when it panics.
 
-use crate::allocation::Allocated;
-use crate::errors::{assert_complete_message, name_of};
+use crate::errors::name_of;
 use crate::rules::class_of;
-use crate::samples::{Answers, Denied};
-use filterblock::DecodeError;
+use crate::*;
 use std::collections::BTreeMap;
 
 /// A number in groups of three digits.

@@ -1,14 +1,8 @@
 //! Blocks of exact lengths to be damaged, with their keys.
 
-use crate::extent::by_extent;
-use crate::material::{capped, frame_of, hashes, keys, rated, sized};
-use crate::oracle::Oracle;
-use crate::readers::Reading;
-use crate::rules::HEADER_LEN;
-use filterblock::{
-    CompactFrameReader, DecodeError, EntryHasher, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy,
-    KeyHash, KeyHasher, KeyTransform, OpenOptions, probe_tables,
-};
+use crate::material::{hashes, keys};
+use crate::*;
+use filterblock::{EntryHasher, KeyTransform};
 
 /// The context of every sample.
 pub(crate) const CONTEXT: u64 = 0x0bad_c0de_00c0_ffee;

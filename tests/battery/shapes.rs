@@ -1,7 +1,7 @@
 //! Keys as users have them, and as an adversary without the seed would choose them to expose weak hashes or weak
 //! derivations of probes. Every shape is an injective map from numbers to keys.
 
-use crate::material::numbers;
+use crate::*;
 use std::sync::LazyLock;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

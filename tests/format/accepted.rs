@@ -1,12 +1,7 @@
 //! Every policy that its text's parser accepts builds, from one entry on, or is refused for its bytes: policies are drawn
 //! from the whole grammar, with the ends of all ranges.
 
-use crate::extent::by_extent;
-use crate::material::{keys, numbers};
-use filterblock::{
-    BuildError, CompactFrameReader, FilterBlockBuilder, FilterPolicy, FilterSize, KeyTransform, OpenOptions,
-    ParsePolicyError,
-};
+use crate::*;
 
 /// Values that are in their range, at its ends, and just outside of it.
 const KINDS: &[&str] = &["bloom", "blocked", "golomb", "ribbon", "fuse", "auto"];

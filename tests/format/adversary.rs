@@ -4,8 +4,7 @@
 //! XXH3-64 of eight bytes is a bijection under each seed, and every step of it can be inverted: for each hash there is
 //! exactly one entry of eight bytes, and so also for the hash of every present key.
 
-use crate::material::{builder_of, sized};
-use filterblock::{FilterBlockReader, FilterKind, KeyHasher, OpenOptions};
+use crate::*;
 
 const MULTIPLIER: u64 = 0x9fb2_1c65_1e98_df25;
 /// Bytes 8 to 24 of XXH3's secret: two words, combined by XOR.

@@ -1,10 +1,7 @@
 //! The library against the oracle, for many small sets of entries and all settings: equal bytes and equal answers.
 
-use crate::material::{builder_of_hashes, capped, frame_of, hex, numbers, rate_limits, rated, sized};
-use crate::oracle::Oracle;
-use filterblock::{CompactFrameReader, FilterBlockReader, FilterKind, FilterPolicy, KeyHash};
+use crate::*;
 use proptest::prelude::*;
-use std::collections::BTreeSet;
 
 /// Builds both frames of `hashes` and compares their bytes with the oracle's, and every answer for `hashes` (which must
 /// be *maybe*) and for `others`.

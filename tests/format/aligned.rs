@@ -1,7 +1,6 @@
 //! Bytes that begin at a cache line, as a block cache uses them, with and without huge pages.
 
-use crate::material::{block_of, builder_of, decimals, hashes, numbers, sized};
-use filterblock::{AlignedBytes, DecodeError, FilterKind, OpenOptions};
+use crate::*;
 
 /// Length of a cache line in bytes.
 const LINE_LEN: usize = 64;

@@ -1,10 +1,7 @@
 //! format-spec.md's section 4.3, from keys to answers, and the table of format/writer.md, against the library.
 
-use crate::assembled::{Header, Shape};
-use crate::material::{builder_of, decimals, frame_of, hex, sized, unhex};
 use crate::spec::compare;
-use filterblock::{CompactFrameReader, FilterBlockReader, FilterKind, KeyHasher, KeyTransform, TransformId};
-use std::collections::BTreeSet;
+use crate::*;
 
 /// The entry of a query; `None` if it has none.
 fn entry_of(transform: KeyTransform, query: &str) -> Option<Vec<u8>> {

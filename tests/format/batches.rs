@@ -1,11 +1,6 @@
 //! Answers for batches of hashes are those of single queries, and the oracle's, at any address of the block.
 
-use crate::material::{block_of, builder_of_hashes, frame_of, hashes, numbers, rated, sized};
-use crate::oracle::Oracle;
-use crate::readers::Reading;
-use filterblock::{
-    AlignedBytes, CompactFrameReader, FilterBlockReader, FilterKind, FilterPolicy, KeyHash, OpenOptions,
-};
+use crate::*;
 
 /// Around every number of hashes that an engine processes together, and 0.
 const BATCH_LENS: [usize; 13] = [0, 1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 100, 1_000];

@@ -1,13 +1,7 @@
 //! Automatic policies: the kind chosen is the cheapest by the sum that is stated, and its block that kind's own.
 
-use crate::harness::Writer;
-use crate::material::{builder_of, capped, frame_of, rate_limits};
-use filterblock::partition::{PartitionLimit, PartitionedFilterBuilder};
-use filterblock::{
-    BuildError, Choice, FilterBlockReader, FilterKind, FilterPolicy, FilterSize, KeyHasher, KeyTransform, KindCost,
-    ParsePolicyError, Workload,
-};
-use std::collections::BTreeSet;
+use crate::*;
+use filterblock::{Choice, KindCost, Workload};
 
 const SIZES: [FilterSize; 6] = [
     FilterSize::MillibitsPerKey(2_000),

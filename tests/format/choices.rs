@@ -1,11 +1,7 @@
 //! What the library's writer chooses of its own, beside what format/writer.md states of it.
 
-use crate::extent::by_extent;
-use crate::material::{block_of, numbers};
-use crate::oracle::{Fuse, Oracle, Ribbon, int, mix, range, remapped};
 use crate::spec::{compare, list};
-use filterblock::{FilterKind, FilterPolicy};
-use std::collections::BTreeSet;
+use crate::*;
 
 const BITS: u64 = 10;
 const RATE: f64 = 0.01;

@@ -3,8 +3,7 @@
 //! for.
 
 use crate::golden;
-use crate::oracle::int;
-use filterblock::FilterBlockReader;
+use crate::*;
 
 fn golden_block(name: &str) -> (Vec<Vec<u8>>, Vec<u8>) {
     let case = golden::cases().into_iter().find(|case| case.name == name).expect("a golden block");

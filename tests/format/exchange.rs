@@ -1,7 +1,7 @@
 //! The golden frames, written on one machine and read on others.
 
+use crate::*;
 use crate::{between_machines, golden};
-use std::fs;
 
 #[test]
 fn machines_read_frames_that_others_write() {

@@ -1,10 +1,7 @@
 //! What a reader reports about its block: each fact agrees with the bytes.
 
-use crate::material::{builder_of_hashes, frame_of, numbers, sized};
-use filterblock::{
-    CompactFrameReader, DecodeError, EntryHasher, FilterBlockReader, FilterKind, HEADER_LEN, KeyHash, KeyHasher,
-    KeyTransform, OpenOptions,
-};
+use crate::*;
+use filterblock::HEADER_LEN;
 
 fn block(kind: FilterKind, bits_per_key: f64, num_entries: usize) -> Vec<u8> {
     let hashes: Vec<u64> = numbers(31).take(num_entries).collect();

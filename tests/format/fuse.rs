@@ -1,13 +1,9 @@
 //! The vectors of format/fuse.md against the oracle and the library, and the library's fuse filters against
 //! the oracle's where seeds are rare.
 
-use crate::assembled::{Header, Shape};
 use crate::choices::fuse_dimensions;
-use crate::material::{builder_of_hashes, hex, numbers, rated};
-use crate::oracle::{Fuse, Oracle};
 use crate::spec::{compare, list};
-use filterblock::{FilterBlockReader, FilterKind, KeyHash, KeyHasher};
-use std::collections::BTreeSet;
+use crate::*;
 
 #[test]
 fn fuse_vectors() {

@@ -3,17 +3,8 @@
 //! `tests/golden/v1` is append-only. `FILTERBLOCK_BLESS=1 cargo test --test format golden` writes the files that are
 //! listed here and missing there; it never rewrites an existing file.
 
-use crate::assembled::{Header, Shape};
-use crate::material::{capped, frame_of, hex, rated, sized, unhex};
-use crate::oracle::Oracle;
-use crate::readers::Reading;
 use crate::trailers::compact_of;
-use filterblock::{
-    CompactFrameReader, CustomTransform, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHasher,
-    KeyTransform, OpenOptions, TransformId,
-};
-use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use crate::*;
 
 /// Number of keys to query that are in no frame.
 const NUM_ABSENT: usize = 3_000;

@@ -2,10 +2,8 @@
 //! each is built, by every kind, in a few times the steps and bytes of a random set; no stored hash is denied, and
 //! absent hashes pass at the same rate. Time is measured nowhere here.
 
-use crate::material::{builder_of_hashes, numbers, rated};
-use crate::oracle::{Golomb, Oracle, mix, range, remap, remapped, set_seed};
-use filterblock::{FilterBlockReader, FilterKind, FilterPolicy, KeyHash};
-use std::collections::BTreeSet;
+use crate::oracle::{Golomb, remap, set_seed};
+use crate::*;
 
 /// The inverse of `mix`.
 fn unmix(mut z: u64) -> u64 {

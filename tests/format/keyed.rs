@@ -1,10 +1,7 @@
 //! Blocks hashed under a secret key.
 
-use crate::material::{builder_of, capped, frame_of, keys, sized};
-use filterblock::{
-    CombineError, CompactFrameReader, DecodeError, DecodeErrorClass, FilterBlockReader, FilterKind, KeyHasher,
-    OpenOptions,
-};
+use crate::*;
+use filterblock::DecodeErrorClass;
 
 const KEY: [u8; 16] = *b"0123456789abcdef";
 

@@ -46,6 +46,33 @@ mod thin;
 mod union;
 mod writer;
 
+use crate::assembled::{Header, Shape, put, repair};
+use crate::extent::by_extent;
+use crate::harness::Writer;
+use crate::material::{
+    block_of, builder_of, builder_of_hashes, capped, decimals, frame_of, hashes, hex, keys, numbers, rate_limits,
+    rated, sized, unhex,
+};
+use crate::oracle::{Fuse, Oracle, Ribbon, int, mix, range, remapped};
+use crate::range_oracle::are_ordered;
+use crate::readers::Reading;
+use filterblock::partition::{
+    PartitionBuildError, PartitionHandle, PartitionLimit, PartitionedFilter, PartitionedFilterBuilder,
+    PartitionedRangeFilter, PartitionedRangeFilterBuilder, RangeLookup,
+};
+use filterblock::range::{RangeFilter, RangeFilterBuilder, RangePolicy};
+use filterblock::{
+    AlignedBytes, BuildError, CombineError, CompactFrameReader, CustomTransform, DecodeError, EntryHasher, FilterBlock,
+    FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, FilterSize, KeyHash, KeyHasher, KeyTransform,
+    OpenOptions, ParsePolicyError, TransformId, probe_tables,
+};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::convert::Infallible;
+use std::fs;
+use std::ops::Bound::{self, Excluded, Included, Unbounded};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
 use testkit::{
     assembled, exchange as between_machines, extent, harness, integer_oracle, material, oracle, range_oracle, readers,
     specification, trailers,

@@ -2,15 +2,8 @@
 //! mistakes that go unnoticed. Debug and release builds agree, but for those that a debug build panics at.
 
 use crate::aligned::Changing;
-use crate::harness::{Stored, Writer};
-use crate::material::{builder_of, frame_of};
-use filterblock::partition::{PartitionHandle, PartitionLimit, PartitionedFilter, PartitionedFilterBuilder};
-use filterblock::{
-    CompactFrameReader, CustomTransform, EntryHasher, FilterBlock, FilterBlockBuilder, FilterPolicy, KeyHash,
-    KeyHasher, KeyTransform, OpenOptions, probe_tables,
-};
-use std::convert::Infallible;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use crate::harness::Stored;
+use crate::*;
 
 const NUM_KEYS: usize = 1000;
 

@@ -1,13 +1,7 @@
 //! No filter of nothing: every finish of the library, given nothing, or called again after a finish, is an error; a filter
 //! without entries, which denies every key, is made only where it is asked for by name.
 
-use filterblock::partition::{
-    PartitionBuildError, PartitionLimit, PartitionedFilter, PartitionedFilterBuilder, PartitionedRangeFilter,
-    PartitionedRangeFilterBuilder,
-};
-use filterblock::range::{RangeFilter, RangeFilterBuilder, RangePolicy};
-use filterblock::{BuildError, CompactFrameReader, FilterBlockBuilder, FilterBlockReader, FilterPolicy, OpenOptions};
-use std::convert::Infallible;
+use crate::*;
 
 const KEY: &[u8] = b"key";
 

@@ -1,9 +1,7 @@
 //! A block depends only on the set of its entries, not on their order or on how often each was added. Builds detect
 //! repeated entries in different ways, so every way of placing them is tried.
 
-use crate::material::{block_of, builder_of_hashes, capped, hashes, numbers, rated, sized};
-use filterblock::{FilterBlockReader, FilterKind, FilterPolicy};
-use std::collections::BTreeSet;
+use crate::*;
 
 /// The kinds without salts.
 const OTHERS: [FilterKind; 4] = [FilterKind::Bloom, FilterKind::Golomb, FilterKind::Ribbon, FilterKind::Fuse];

@@ -1,7 +1,6 @@
 //! Settings: which are legal, and the errors for the others.
 
-use crate::material::{builder_of, builder_of_hashes, capped, decimals, rate_limits, rated, sized};
-use filterblock::{BuildError, FilterKind, FilterPolicy, FilterSize};
+use crate::*;
 
 #[test]
 fn illegal_settings_are_refused_with_the_legal_range() {

@@ -2,14 +2,9 @@
 
 use crate::golden::keys_in;
 use crate::integer_oracle::are_in;
-use crate::oracle::mix;
-use crate::range_oracle::are_ordered;
-use filterblock::OpenOptions;
-use filterblock::partition::{PartitionLimit, PartitionedRangeFilter, PartitionedRangeFilterBuilder, RangeLookup};
-use filterblock::range::{self, RangeFilter, RangeFilterBuilder, RangePolicy, probe_tables};
-use std::collections::BTreeSet;
-use std::convert::Infallible;
-use std::ops::Bound::{Excluded, Included};
+use crate::*;
+use filterblock::range;
+use filterblock::range::probe_tables;
 
 type Key = Vec<u8>;
 type Partitioned = PartitionedRangeFilter<Vec<u8>>;

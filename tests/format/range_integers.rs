@@ -1,13 +1,11 @@
 //! Range filters of integers, from outside: sizes and rates as planned, no range with a key denied, all answers those of
 //! the document.
 
-use crate::integer_oracle::{self, Integers};
-use crate::material::numbers;
-use crate::oracle::mix;
-use filterblock::range::{RangeFilter, RangeFilterBuilder, RangeForm, RangePolicy};
-use filterblock::{BuildError, NotIntegers, OpenOptions};
-use std::collections::BTreeSet;
-use std::ops::Bound::{Excluded, Included, Unbounded};
+use crate::integer_oracle;
+use crate::integer_oracle::Integers;
+use crate::*;
+use filterblock::NotIntegers;
+use filterblock::range::RangeForm;
 
 fn built(keys: &[Vec<u8>], rate: f64, len: u64) -> Vec<u8> {
     let mut builder = RangeFilterBuilder::new(RangePolicy::with_false_positive_rate(rate, len).expect("legal"));

@@ -1,10 +1,8 @@
 //! Plausible mistakes with range filters, a row each: refused, *maybe*, or listed in EMBEDDING.md's table of those that go
 //! unnoticed. Each listed one is committed again as it should be done, and then no stored key is denied.
 
-use crate::oracle::mix;
-use filterblock::OpenOptions;
-use filterblock::range::{RangeFilter, RangeFilterBuilder, RangePolicy, order};
-use std::ops::Bound::{self, Excluded, Included, Unbounded};
+use crate::*;
+use filterblock::range::order;
 
 const NUM_KEYS: u64 = 1000;
 

@@ -1,15 +1,7 @@
 //! The format's chapter on ranges: its vectors against the library.
 
-use crate::assembled::{put, repair};
-use crate::material::hex;
 use crate::spec::compare;
-use filterblock::OpenOptions;
-use filterblock::partition::{
-    PartitionHandle, PartitionLimit, PartitionedRangeFilter, PartitionedRangeFilterBuilder, RangeLookup,
-};
-use filterblock::range::{RangeFilter, RangeFilterBuilder, RangePolicy};
-use std::convert::Infallible;
-use std::ops::Bound::{self, Excluded, Included, Unbounded};
+use crate::*;
 
 type Range = (Bound<&'static str>, Bound<&'static str>);
 type Bytes<'a> = &'a [u8];

@@ -3,19 +3,10 @@
 //!
 //! `FILTERBLOCK_BLESS=1 cargo test --test format ranges` writes the golden files that are missing.
 
-use crate::assembled::{put, repair};
 use crate::golden::keys_in;
-use crate::material::{block_of, hex, numbers, sized};
-use crate::oracle::{int, mix};
-use crate::range_oracle::{Ranges, are_ordered};
-use filterblock::partition::{PartitionHandle, PartitionLimit, PartitionedRangeFilter, PartitionedRangeFilterBuilder};
-use filterblock::range::{RANGE_KIND_TAG, RangeFilter, RangeFilterBuilder, RangePolicy};
-use filterblock::{BuildError, DecodeError, FilterBlockReader, FilterKind, OpenOptions};
-use serde_json::json;
-use std::collections::BTreeSet;
-use std::convert::Infallible;
-use std::ops::Bound::{self, Excluded, Included, Unbounded};
-use std::path::{Path, PathBuf};
+use crate::range_oracle::Ranges;
+use crate::*;
+use filterblock::range::RANGE_KIND_TAG;
 use testkit::random::Random;
 
 type Key = Vec<u8>;

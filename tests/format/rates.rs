@@ -1,8 +1,8 @@
 //! Sizes and rates that are promised for a million keys, and those of the smallest tables. `tests/battery` observes the
 //! rates for absent keys, for each kind, size, rate and form of keys.
 
-use crate::material::{builder_of_hashes, capped, frame_of, numbers, rated, sized};
-use filterblock::{FilterBlockReader, FilterKind, FilterPolicy, KeyHash, sizing};
+use crate::*;
+use filterblock::sizing;
 
 const MILLION: usize = 1_000_000;
 

@@ -4,17 +4,8 @@
 //! `FILTERBLOCK_RELEASE=0.1.0 cargo test --test format releases` adds the directory of a release, with what no earlier
 //! release has. Call it by `.ci/release`, which also lists the files' checksums.
 
-use crate::material::unhex;
-use crate::oracle::Oracle;
+use crate::*;
 use crate::{golden, material, partitioned, ranges};
-use filterblock::partition::{PartitionHandle, PartitionedFilter};
-use filterblock::range::RangeFilter;
-use filterblock::{CompactFrameReader, EntryHasher, KeyHasher, KeyTransform, OpenOptions};
-use serde_json::Value;
-use std::convert::Infallible;
-use std::fs;
-use std::ops::Bound;
-use std::path::{Path, PathBuf};
 
 /// What a directory has, and the answers that were compared.
 #[derive(Debug, Default)]

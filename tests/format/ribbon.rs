@@ -1,13 +1,9 @@
 //! The vectors of format/ribbon.md against the oracle and the library, and the library's ribbon filters against
 //! the oracle's where layers and columns are rare.
 
-use crate::assembled::{Header, Shape};
-use crate::material::{builder_of_hashes, hex, numbers, rated};
 use crate::oracle::ribbon::Row;
-use crate::oracle::{Oracle, Ribbon, int, range};
 use crate::spec::compare;
-use filterblock::{FilterBlockReader, FilterKind, KeyHash, KeyHasher};
-use std::collections::BTreeSet;
+use crate::*;
 
 #[test]
 fn ribbon_vectors() {

@@ -1,12 +1,7 @@
 //! Keys as an engine's user has them: whatever the transform, no stored key is denied, and a key that has no entry is
 //! maybe.
 
-use crate::material::{builder_of, frame_of, numbers, sized};
-use crate::readers::Reading;
-use filterblock::{
-    AlignedBytes, BuildError, CompactFrameReader, CustomTransform, FilterBlockBuilder, FilterKind, FilterPolicy,
-    KeyHasher, KeyTransform, OpenOptions, TransformId,
-};
+use crate::*;
 use std::collections::HashSet;
 
 /// The key without its last `param` bytes.

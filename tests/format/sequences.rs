@@ -2,19 +2,9 @@
 //! refusals and permissions between them. Whatever the sequence, a filter that comes out denies nothing that was added
 //! and not cleared, and a builder that cannot keep that promise refuses to finish.
 
-use crate::extent::by_extent;
-use crate::material::numbers;
-use crate::readers::Reading;
 use crate::safe_keys::{Added, drawn, lacks_code, sizes, transforms, under};
-use filterblock::partition::{
-    PartitionBuildError, PartitionHandle, PartitionLimit, PartitionedFilter, PartitionedFilterBuilder,
-    row_column_order_key,
-};
-use filterblock::{
-    BuildError, CompactFrameReader, FilterBlockBuilder, FilterKind, FilterPolicy, FilterSize, KeyHasher, KeyTransform,
-    OpenOptions,
-};
-use std::convert::Infallible;
+use crate::*;
+use filterblock::partition::row_column_order_key;
 
 /// Every transform with every kind and three hashers.
 fn policies() -> Vec<FilterPolicy> {

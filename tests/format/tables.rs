@@ -1,11 +1,7 @@
 //! One hash for many tables: the answers are those that each table gives by itself.
 
-use crate::material::{block_of, hashes, numbers, sized};
-use filterblock::range::{self, RangeFilter, RangeFilterBuilder};
-use filterblock::{
-    AlignedBytes, FilterBlock, FilterBlockReader, FilterKind, FilterPolicy, KeyHash, OpenOptions, probe_tables,
-};
-use std::ops::Bound::{Excluded, Included, Unbounded};
+use crate::*;
+use filterblock::range;
 
 /// Tables of each kind, from no entries to many, in the forms in which an engine may hold them.
 struct Store {

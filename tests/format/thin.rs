@@ -1,13 +1,8 @@
 //! Filters of fewer columns: what a copy of some of them is, what a reader of some of them answers, and what is
 //! refused.
 
-use crate::material::{builder_of, builder_of_hashes, frame_of, keys, numbers, rated, sized};
-use crate::oracle::Oracle;
-use filterblock::{
-    CompactFrameReader, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHash, KeyHasher,
-    KeyTransform, OpenOptions, ThinError,
-};
-use std::collections::BTreeSet;
+use crate::*;
+use filterblock::ThinError;
 
 /// Under a secret key, for entries that are rows.
 fn policy(rate: f64) -> FilterPolicy {

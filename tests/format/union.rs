@@ -1,9 +1,6 @@
 //! Union, intersection and cardinality.
 
-use crate::material::{capped, keys};
-use filterblock::{
-    BuildError, CombineError, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyTransform,
-};
+use crate::*;
 
 fn block(policy: FilterPolicy, keys: &[[u8; 8]]) -> Vec<u8> {
     let mut builder = FilterBlockBuilder::new(&policy);

@@ -1,11 +1,6 @@
 //! What a table writer needs of the builder and the policy.
 
-use crate::material::{builder_of, builder_of_hashes, capped, frame_of, keys, numbers, rate_limits, rated, sized};
-use filterblock::{
-    BuildError, CompactFrameReader, CustomTransform, DecodeError, FilterBlockBuilder, FilterBlockReader, FilterKind,
-    FilterPolicy, KeyHash, KeyHasher, KeyTransform, OpenOptions, ParsePolicyError, TransformId, probe_tables,
-};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use crate::*;
 
 fn policy(kind: FilterKind) -> FilterPolicy {
     sized(kind, 10.0)

@@ -1,8 +1,7 @@
 //! What messages advise: commands that can be followed word for word and destroy nothing.
 
-use crate::damage::header_crc;
-use crate::{KINDS, Place, commands, lines, stderr};
-use filterblock::{CustomTransform, FilterBlockBuilder, FilterKind, FilterPolicy, KeyTransform};
+use crate::*;
+use filterblock::CustomTransform;
 
 #[test]
 fn no_command_writes_over_what_is_no_filter_block() {

@@ -1,8 +1,6 @@
 //! `filterblock build`.
 
-use crate::{KINDS, Place, lines, stderr};
-use serde_json::Value;
-use std::fs;
+use crate::*;
 
 #[test]
 fn prefixes_without_a_byte_and_beyond_the_limit_are_refused() {

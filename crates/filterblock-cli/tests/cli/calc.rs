@@ -1,8 +1,6 @@
 //! `filterblock calc`.
 
-use crate::{KINDS, Place};
-use filterblock::FilterPolicy;
-use serde_json::Value;
+use crate::*;
 
 fn rows(place: &Place, options: &str) -> Vec<Value> {
     let answer = place.json(0, &format!("calc {options} --json"));

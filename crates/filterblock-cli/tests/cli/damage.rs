@@ -1,6 +1,6 @@
 //! Damaged and foreign files, through every subcommand that reads them.
 
-use crate::{KINDS, Place};
+use crate::*;
 
 /// Every command that opens a block fails on `name` with code 3 and the same message, which is returned.
 #[track_caller]

@@ -1,10 +1,7 @@
 //! Temporary files of commands that were killed.
 
-use crate::Place;
+use crate::*;
 use rustix::fs::{FlockOperation, flock};
-use std::fs::{self, File};
-use std::path::PathBuf;
-use std::process::{Child, Stdio};
 
 /// Large, so that writing it takes a while.
 const BUILD: &str = "build --kind bloom --max-bytes 64MiB --seed 0 --output t.fb keys.txt";

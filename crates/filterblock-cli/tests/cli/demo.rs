@@ -1,11 +1,6 @@
 //! `filterblock demo`: its figures support its claims, also when it cannot run or is interrupted. Times are not checked.
 
-use crate::{Place, lines, stderr};
-use filterblock::{FilterKind, FilterPolicy};
-use serde_json::Value;
-use std::fs;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use crate::*;
 use std::time::Duration;
 
 fn count(value: &Value, field: &str) -> u64 {

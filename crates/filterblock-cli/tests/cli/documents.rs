@@ -5,10 +5,8 @@
 #[path = "../../../../benches/compare/src/documents.rs"]
 mod figures;
 
-use crate::{Place, stderr};
-use std::fs;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use crate::*;
+use std::path::Path;
 
 const MARK: &str = "<!-- not run: ";
 /// The programs that a fence without a comment may call: the tool, and what every system has.

@@ -1,8 +1,7 @@
 //! Filters of other entries than whole keys, and compact frames.
 
-use crate::{KINDS, Place, lines, stderr};
+use crate::*;
 use filterblock::partition::{PartitionLimit, PartitionedFilterBuilder};
-use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy, KeyTransform};
 use std::fmt::Write as _;
 
 /// Two columns for each of 100 rows.

@@ -1,9 +1,6 @@
 //! Keys and blocks from odd places: empty, encoded, endless, too large, one at a time.
 
-use crate::{Place, lines, stderr};
-use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
-use std::process::Stdio;
+use crate::*;
 
 #[test]
 fn an_empty_input_causes_a_warning() {

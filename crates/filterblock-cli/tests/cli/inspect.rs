@@ -1,6 +1,6 @@
 //! `filterblock inspect`.
 
-use crate::{KINDS, Place, field_names};
+use crate::*;
 
 #[test]
 fn json_has_these_keys() {

@@ -1,6 +1,6 @@
 //! Blocks hashed under a secret key.
 
-use crate::{Place, lines, stderr};
+use crate::*;
 
 const HEX: &str = "000102030405060708090a0b0c0d0e0f\n";
 

@@ -26,12 +26,16 @@ mod thin;
 mod verify;
 mod whole;
 
+use crate::damage::header_crc;
+use filterblock::range::RangePolicy;
+use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy, KeyTransform};
+use filterblock_kv::{Store, StoreOptions};
 use serde_json::Value;
 use std::ffi::OsStr;
-use std::fs;
-use std::io::Write;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use tempfile::TempDir;
 
 const KINDS: [&str; 5] = ["bloom", "blocked", "golomb", "ribbon", "fuse"];

@@ -1,7 +1,6 @@
 //! Where blocks are written to.
 
-use crate::{Place, lines, stderr};
-use std::fs;
+use crate::*;
 
 #[test]
 fn a_dash_is_standard_output() {

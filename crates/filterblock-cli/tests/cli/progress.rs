@@ -1,6 +1,6 @@
 //! Progress of long commands on a terminal.
 
-use crate::{Place, stderr};
+use crate::*;
 
 /// A list that takes longer to come than what shows no progress.
 const SLOW: &str = "(seq 3; sleep 1; seq 2000)";

@@ -1,9 +1,6 @@
 //! `filterblock query`.
 
-use crate::{KINDS, Place, field_names, lines, stderr};
-use std::ffi::OsStr;
-use std::fs;
-use std::process::Stdio;
+use crate::*;
 
 #[test]
 fn each_key_has_a_line_and_no_present_key_is_denied() {

@@ -1,8 +1,8 @@
 //! Range filters, through every subcommand that reads or refuses them.
 
-use crate::{Place, commands, field_names, stderr};
+use crate::*;
 use filterblock::OpenOptions;
-use filterblock::range::{RangeFilter, RangeFilterBuilder, RangePolicy};
+use filterblock::range::{RangeFilter, RangeFilterBuilder};
 use std::ops::Bound::{Excluded, Included, Unbounded};
 
 fn key(number: u32) -> String {

@@ -1,7 +1,6 @@
 //! Files that an output would replace.
 
-use crate::{Place, lines, stderr};
-use std::fs;
+use crate::*;
 
 /// Twenty kinds of files, none of which is a writable, whole filter block.
 #[cfg(unix)]

@@ -1,9 +1,8 @@
 //! Filter sets, through every subcommand that reads or refuses them.
 
-use crate::{Place, commands, field_names, stderr};
-use filterblock::{FilterPolicy, KeyHasher};
+use crate::*;
+use filterblock::KeyHasher;
 use filterblock_set::{FilterSet, Opening, SetBuilder, SetColumn, TimeUnit, Value, ValueClass};
-use std::fs;
 
 /// Rates so low that no absent value of these tests passes.
 const POLICY: &str = "golomb:fpr=0.000001,seed=7";

@@ -1,10 +1,7 @@
 //! Tables of the store, through `inspect`, `verify` and `query`.
 
-use crate::{Place, field_names, stderr};
-use filterblock::range::RangePolicy;
-use filterblock::{FilterKind, FilterPolicy};
-use filterblock_kv::{Purpose, Store, StoreOptions};
-use serde_json::Value;
+use crate::*;
+use filterblock_kv::Purpose;
 
 /// A table of 500 rows of two columns, with a filter for rows and one for cells, as `table.sst`.
 fn with_table() -> Place {

@@ -1,6 +1,6 @@
 //! `filterblock thin`.
 
-use crate::{Place, commands, field_names, lines, stderr};
+use crate::*;
 
 /// Of 14 columns, for a thousand keys.
 fn with_columns() -> Place {

@@ -1,7 +1,6 @@
 //! `filterblock verify`.
 
-use crate::{KINDS, Place, lines, stderr};
-use serde_json::Value;
+use crate::*;
 
 #[test]
 fn intact_blocks_pass() {

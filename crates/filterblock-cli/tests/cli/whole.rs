@@ -1,6 +1,6 @@
 //! Help, version, completions.
 
-use crate::Place;
+use crate::*;
 
 const SUBCOMMANDS: &str =
     "build query inspect verify list thin combine calc fill get scan stats rebuild repair demo completions";

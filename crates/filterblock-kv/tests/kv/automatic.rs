@@ -1,13 +1,8 @@
 //! Automatic policies in a store of several levels: each table's filters are of the kind that its level and entries
 //! choose.
 
-use crate::fixture::leveled;
-use crate::rows::scattered;
-use crate::sim::SimStorage;
-use filterblock::{FilterKind, FilterPolicy, FilterSize, Workload};
-use filterblock_kv::{Maintenance, Purpose, RebuildOptions, Stats, Store, StoreOptions};
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use crate::*;
+use filterblock::{FilterSize, Workload};
 
 const NUM_CELLS: u64 = 20_000;
 const SIZE: FilterSize = FilterSize::MillibitsPerKey(10_000);

@@ -1,9 +1,7 @@
 //! Reading a store while another process writes to it.
 
-use filterblock_kv::{Durability, Store, StoreOptions, WriteBatch};
-use std::path::Path;
-use std::process::{Child, Command};
-use std::time::{Duration, Instant};
+use crate::*;
+use std::process::Child;
 
 const NUM_PAIRS: u32 = 40;
 

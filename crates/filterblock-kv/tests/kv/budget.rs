@@ -1,13 +1,6 @@
 //! A budget of filter bytes over five levels against the same bytes spread evenly, and filters chosen by level.
 
-use crate::fixture::{inline, leveled, open, policy};
-use crate::rows::scattered;
-use crate::sim::{CrashKind, SimStorage};
-use filterblock::{FilterKind, FilterPolicy};
-use filterblock_engine::ledger::{Ledger, LedgerReport, Outcome};
-use filterblock_kv::{Error, Maintenance, Purpose, Stats, Store, StoreOptions};
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use crate::*;
 
 /// A debug build takes ten times as long, so it writes less.
 const SPARSENESS: u64 = if cfg!(debug_assertions) { 4 } else { 1 };

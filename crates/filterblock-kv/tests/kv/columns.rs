@@ -1,13 +1,7 @@
 //! Tables that store more columns of their filters than memory holds: how many of each, as lookups move.
 
-use crate::fixture::leveled;
-use crate::sim::SimStorage;
-use filterblock::{FilterKind, FilterPolicy};
-use filterblock_engine::ledger::{Outcome, Tally};
-use filterblock_kv::{ColumnStats, FilterResidence, Maintenance, Purpose, RebuildOptions, Stats, Store, StoreOptions};
-use std::ops::Range;
-use std::sync::Arc;
-use testkit::random::Random;
+use crate::*;
+use filterblock_kv::ColumnStats;
 
 const NUM_ROWS: u64 = 24_000;
 const NUM_STORED: u32 = 16;

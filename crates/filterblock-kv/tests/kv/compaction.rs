@@ -1,8 +1,6 @@
 //! What a compaction leaves.
 
-use crate::fixture::{inline, open};
-use crate::sim::SimStorage;
-use filterblock_kv::WriteBatch;
+use crate::*;
 
 #[test]
 fn compaction_leaves_no_tombstone_in_any_level() {

@@ -1,12 +1,7 @@
 //! Many threads on one store in a real directory.
 
-use crate::fixture::{by_level, leveled};
-use filterblock::range::RangePolicy;
-use filterblock::{FilterKind, FilterPolicy};
-use filterblock_engine::ledger::Outcome;
-use filterblock_kv::{Maintenance, Purpose, RebuildOptions, Snapshot, Store, StoreOptions, WriteBatch};
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use crate::*;
+use std::sync::atomic::Ordering::SeqCst;
 use std::thread;
 
 /// A debug build takes ten times as long, so it runs fewer rounds.

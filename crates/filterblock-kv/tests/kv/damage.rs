@@ -1,13 +1,9 @@
 //! Damage, faults of the storage, and formats newer than this library: the right answer or a typed error.
 
-use crate::fixture::{self, change as damage, inline, tables};
-use crate::sim::{Fault, FaultKind, OperationKind, SimStorage};
-use filterblock::{DecodeError, FilterKind, FilterPolicy};
-use filterblock_engine::ledger::Outcome;
-use filterblock_kv::{
-    Durability, Error, FilterProblem, Maintenance, PAGE_LEN, Purpose, RebuildOptions, Store, StoreOptions,
-};
-use std::sync::{Arc, Mutex};
+use crate::fixture;
+use crate::fixture::change as damage;
+use crate::*;
+use filterblock::DecodeError;
 
 const NUM_ROWS: u64 = 60;
 

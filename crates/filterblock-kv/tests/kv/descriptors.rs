@@ -1,10 +1,7 @@
 //! A process that may have few file descriptors, and a store of more tables than that.
 
-use crate::rows::{has, put};
-use filterblock_kv::{Durability, FileStorage, Maintenance, Storage, Store, StoreOptions};
+use crate::*;
 use std::fs::File;
-use std::process::Command;
-use std::sync::Arc;
 
 /// Bytes of a value.
 const LEN: usize = 100;

@@ -1,8 +1,6 @@
 //! A store keeps to its directory, whatever happens to the directory's name and to the working directory.
 
-use filterblock_kv::{Store, StoreOptions};
-use std::path::Path;
-use std::process::Command;
+use crate::*;
 
 fn put(store: &Store, row: &str) {
     store.put(row.as_bytes(), b"column", row.as_bytes()).unwrap();

@@ -1,10 +1,7 @@
 //! When a write is durable: the three settings, groups of writers, batches.
 
-use crate::changed::{Changed, NoTables};
-use crate::sim::{CrashKind, Fault, FaultKind, OperationKind, SimStorage};
-use filterblock_kv::{Durability, Error, MAX_VALUE_LEN, Maintenance, Store, StoreOptions, WriteBatch};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use crate::changed::NoTables;
+use crate::*;
 
 fn open(storage: &SimStorage, durability: Durability) -> Store {
     Store::open(Arc::new(storage.clone()), StoreOptions::default().with_durability(durability)).unwrap()

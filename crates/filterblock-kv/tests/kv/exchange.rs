@@ -1,13 +1,8 @@
 //! The directory of a small store, written on one machine and read on others, or by a release and read by all later ones.
 
 use crate::between_machines;
-use crate::fixture::{by_level, leveled, policy};
-use filterblock::{FilterKind, FilterPolicy};
-use filterblock_kv::{Maintenance, Purpose, RebuildOptions, Store, StoreOptions, WriteBatch};
-use std::collections::BTreeMap;
+use crate::*;
 use std::fs;
-use std::path::{Path, PathBuf};
-use testkit::random::Random;
 
 const ROWS: usize = 1_500;
 const WRITES: usize = 6_000;

@@ -1,12 +1,8 @@
 //! The store on real files: flushing, limits, direct I/O, and tables inspected from outside.
 
 use crate::ledger::{ask, load};
-use filterblock_engine::ledger::Outcome;
-use filterblock_kv::{
-    CellKey, Error, FileStorage, MAX_ROW_LEN, MAX_VALUE_LEN, Purpose, Storage, Store, StoreOptions, TableFile,
-};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use crate::*;
+use filterblock_kv::{CellKey, MAX_ROW_LEN};
 
 /// The table with the least number.
 fn first_table(dir: &Path) -> PathBuf {

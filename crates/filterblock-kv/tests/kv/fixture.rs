@@ -1,11 +1,6 @@
 //! What many of these tests begin with.
 
-use crate::sim::SimStorage;
-use filterblock::{FilterKind, FilterPolicy};
-use filterblock_kv::{Durability, Maintenance, Purpose, Storage, Store, StoreOptions};
-use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::Arc;
+use crate::*;
 
 /// A store without filters, whose writing threads do its maintenance.
 pub(crate) fn inline() -> StoreOptions {

@@ -1,13 +1,7 @@
 //! A full disk: what fails reports it, what was acknowledged stays, and nothing is left behind that keeps the disk
 //! full.
 
-use crate::changed::{Change, Changed};
-use crate::rows::{has, put};
-use crate::sim::{CrashKind, SimStorage};
-use filterblock_kv::{Durability, Error, Maintenance, Storage, Store, StoreOptions, WritableFile};
-use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use crate::*;
 
 /// Bytes of a value.
 const LEN: usize = 500;

@@ -1,9 +1,8 @@
 //! A store whose filters are hashed under a secret key.
 
-use crate::fixture::{by_level, files, with_both};
-use filterblock::{FilterKind, FilterPolicy, KeyHash, KeyHasher};
-use filterblock_kv::{Error, FilterResidence, Maintenance, Purpose, RebuildOptions, Store, StoreOptions, TableFile};
-use std::path::Path;
+use crate::fixture::files;
+use crate::*;
+use filterblock::{KeyHash, KeyHasher};
 
 const KEY: [u8; 16] = *b"\x9e\x01secret of one\xff";
 const NUM_ROWS: u32 = 600;

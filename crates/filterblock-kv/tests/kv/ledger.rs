@@ -1,9 +1,6 @@
 //! The outcome of every lookup, and that the sums agree.
 
-use crate::fixture::with_both;
-use filterblock::{FilterKind, FilterPolicy};
-use filterblock_engine::ledger::{Ledger, Outcome};
-use filterblock_kv::{FilterProblem, FilterResidence, Purpose, RebuildOptions, Store, StoreOptions, WriteBatch};
+use crate::*;
 
 fn policy() -> FilterPolicy {
     FilterPolicy::with_bits_per_key(FilterKind::Blocked, 20.0).unwrap()

@@ -2,13 +2,7 @@
 //! were counted as well.
 
 use crate::columns::{Zipf, ask_for, held, in_vain};
-use crate::fixture::leveled;
-use crate::sim::SimStorage;
-use filterblock::{FilterKind, FilterPolicy};
-use filterblock_engine::ledger::Tally;
-use filterblock_kv::{Maintenance, Purpose, Store, StoreOptions};
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use crate::*;
 
 const NUM_ROWS: u64 = 1 << 16;
 /// Lookups that make the store choose the columns anew, and fewer than that.

@@ -1,13 +1,7 @@
 //! The store against an ordered map, with every kind of filter and without.
 
-use crate::sim::{CrashKind, SimStorage};
-use filterblock::range::RangePolicy;
-use filterblock::{FilterKind, FilterPolicy};
-use filterblock_kv::{Cell, Maintenance, Purpose, RebuildOptions, Snapshot, Store, StoreOptions, WriteBatch};
+use crate::*;
 use proptest::prelude::*;
-use std::collections::BTreeMap;
-use std::ops::Bound;
-use std::sync::Arc;
 
 const ROWS: u8 = 7;
 const COLUMNS: u8 = 4;

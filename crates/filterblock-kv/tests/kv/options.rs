@@ -1,11 +1,6 @@
 //! Options at the ends of their ranges, and beyond.
 
-use crate::fixture::{inline, open, policy};
-use crate::sim::SimStorage;
-use filterblock::FilterKind;
-use filterblock_kv::{Durability, Error, Purpose, Store};
-use std::sync::Arc;
-use std::time::Duration;
+use crate::*;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 

@@ -1,12 +1,7 @@
 //! A panic of one thread is an error for the others: none waits for ever, and nothing acknowledged is lost.
 
-use crate::rows::{has, put};
-use crate::sim::{OperationKind, SimStorage};
-use filterblock_kv::{Durability, Error, Maintenance, Store, StoreOptions};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use crate::*;
 use std::sync::mpsc;
-use std::time::Duration;
 
 /// Bytes of a value.
 const LEN: usize = 200;

@@ -1,12 +1,8 @@
 //! Partitioned filters in the store: the same answers as with one block a filter, one partition read a lookup, and
 //! damage that costs a partition's keys only.
 
-use crate::fixture::{open, tables, with_both};
-use crate::sim::SimStorage;
+use crate::*;
 use filterblock::partition::INDEX_MAGIC;
-use filterblock::{FilterKind, FilterPolicy, MAGIC};
-use filterblock_engine::ledger::Outcome;
-use filterblock_kv::{FilterResidence, Maintenance, PAGE_LEN, Purpose, RebuildOptions, Stats, Store, StoreOptions};
 
 const NUM_ROWS: u32 = 3_000;
 const PARTITION_BYTES: u64 = 512;

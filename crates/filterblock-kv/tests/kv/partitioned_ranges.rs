@@ -1,20 +1,9 @@
 //! Partitioned range filters: scans as those of a map, two partitions read at most, and damage that costs the ranges of
 //! a partition only.
 
-use crate::fixture::{change, inline, open, tables};
-use crate::layout::Parts;
-use crate::sim::{Fault, FaultKind, SimStorage};
-use filterblock::MAGIC;
+use crate::*;
 use filterblock::partition::{PartitionLimit, PartitionedRangeFilterBuilder};
-use filterblock::range::RangePolicy;
-use filterblock_engine::ledger::{Ledger, Outcome};
-use filterblock_kv::{
-    FilterProblem, FilterResidence, PAGE_LEN, Purpose, RebuildOptions, RepairOptions, Store, StoreOptions, TableFile,
-};
-use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::ops::{Bound, Range, RangeBounds};
-use std::sync::Arc;
 
 type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
 type RowRange = (Bound<Vec<u8>>, Bound<Vec<u8>>);

@@ -1,11 +1,6 @@
 //! Reads for absent keys are as many as the filters' predicted rates.
 
-use crate::fixture::{leveled, open, with_both};
-use crate::rows::scattered;
-use crate::sim::SimStorage;
-use filterblock::{FilterKind, FilterPolicy};
-use filterblock_engine::ledger::Outcome;
-use filterblock_kv::{Maintenance, Purpose, Storage, Store};
+use crate::*;
 
 /// A debug build takes ten times as long, so it looks up fewer.
 const NUM_ABSENT: u64 = if cfg!(debug_assertions) { 100_000 } else { 1_000_000 };

@@ -1,14 +1,7 @@
 //! Filters of prefixes and of ranges, exhaustively at the boundaries of prefixes and tables: every range between rows of
 //! up to three bytes, with tables that end after each of them.
 
-use crate::sim::SimStorage;
-use filterblock::range::RangePolicy;
-use filterblock::{FilterKind, FilterPolicy};
-use filterblock_engine::ledger::{Outcome, Tally};
-use filterblock_kv::{Maintenance, Purpose, Store, StoreOptions};
-use std::collections::BTreeMap;
-use std::ops::{Bound, RangeBounds};
-use std::sync::Arc;
+use crate::*;
 
 /// The least byte, the greatest, and others: a row with a zero appended is its successor, and rows of 0xff have none.
 const ALPHABET: [u8; 3] = [0x00, b'a', 0xff];

@@ -1,15 +1,8 @@
 //! Range filters: what scans skip by them, how the ledger counts it, and what is left when one cannot be used.
 
-use crate::fixture::{change, inline, leveled, open, policy, tables};
-use crate::layout::Parts;
-use crate::sim::SimStorage;
-use filterblock::FilterKind;
-use filterblock::range::{RangeFilterBuilder, RangePolicy};
-use filterblock_engine::ledger::Outcome;
-use filterblock_kv::{Cell, FilterProblem, FilterResidence, Purpose, RebuildOptions, Store, StoreOptions, TableFile};
+use crate::*;
+use filterblock::range::RangeFilterBuilder;
 use proptest::prelude::*;
-use std::collections::BTreeMap;
-use std::ops::{Bound, RangeBounds};
 
 type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
 type RowBound = Bound<Vec<u8>>;

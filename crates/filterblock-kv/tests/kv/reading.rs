@@ -1,10 +1,6 @@
 //! Readers of a store: what they hold, what they do not do, and what they are told of damage.
 
-use crate::fixture::{change, inline, open, policy, tables};
-use crate::sim::SimStorage;
-use filterblock::FilterKind;
-use filterblock_kv::{Error, FilterResidence, PAGE_LEN, Purpose, Store, StoreOptions, WriteBatch};
-use std::sync::Arc;
+use crate::*;
 
 #[test]
 fn a_reader_holds_the_lock() {

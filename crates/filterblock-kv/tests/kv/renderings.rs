@@ -1,11 +1,7 @@
 //! The ledger's report as JSON, read back.
 
-use crate::fixture::by_level;
-use filterblock::{FilterKind, FilterPolicy};
-use filterblock_engine::ledger::{Ledger, LedgerReport, Outcome, Tally};
-use filterblock_kv::{Maintenance, Purpose, RebuildOptions, Store, StoreOptions};
+use crate::*;
 use serde_json::Value;
-use std::collections::BTreeSet;
 
 /// The report of a store with filters of every kind and purpose in two levels, some of them rebuilt, whose lookups
 /// ended in every way but errors.

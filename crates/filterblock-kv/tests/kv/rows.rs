@@ -1,7 +1,6 @@
 //! Rows for tests that need many.
 
-use filterblock_kv::{Error, Store};
-use testkit::random::Random;
+use crate::*;
 
 /// Rows in no order, all different: the first number of each seed is another one.
 pub(crate) fn scattered(i: u64) -> Vec<u8> {

@@ -1,12 +1,11 @@
 //! The simulated disk that other tests and the fuzz targets include, and each of its rules by a test that fails without
 //! it.
 
+use crate::sim::Operation;
 use crate::sim::inode::SECTOR_LEN;
-use crate::sim::{CrashKind, Fault, FaultKind, Operation, OperationKind, SimStorage};
-use filterblock_kv::{LockMode, Storage, WritableFile, read_exact_at};
-use std::collections::BTreeSet;
-use std::io::{self, Write};
-use std::sync::{Arc, Mutex};
+use crate::*;
+use filterblock_kv::{LockMode, read_exact_at};
+use std::io::Write;
 
 /// Enough random images for every outcome of these small states.
 const MANY: u64 = 400;

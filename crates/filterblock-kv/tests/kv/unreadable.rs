@@ -1,12 +1,7 @@
 //! One bad table is one bad table: each table of a store in turn, each kind of its bytes.
 
-use crate::fixture::tables;
-use crate::layout::Parts;
-use crate::sim::{CrashKind, SimStorage};
-use filterblock_kv::{Error, Maintenance, Store, StoreOptions, TableFile};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::*;
 use std::ops::RangeInclusive;
-use std::sync::Arc;
 
 pub(crate) const NUM_ROWS: u32 = 400;
 pub(crate) const PAGE: usize = 4096;

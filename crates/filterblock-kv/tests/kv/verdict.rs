@@ -1,12 +1,8 @@
 //! Whether a store says that its filters are useless: in each of these stores every answer is right.
 
-use crate::fixture::{self, change, inline, open, policy, tables};
-use crate::layout::Parts;
-use crate::sim::SimStorage;
-use filterblock::FilterKind;
-use filterblock::range::RangePolicy;
-use filterblock_engine::ledger::{Finding, MIN_LOOKUPS, Outcome};
-use filterblock_kv::{Purpose, Store, StoreOptions};
+use crate::fixture;
+use crate::*;
+use filterblock_engine::ledger::{Finding, MIN_LOOKUPS};
 
 const NUM_ROWS: u64 = 1_000;
 

@@ -1,7 +1,6 @@
 //! Any bytes: no panic, and no answer *no* that a writer did not write.
 
-use crate::sample::{open, set, tables};
-use filterblock_set::{FilterSet, Opening, Value};
+use crate::*;
 use proptest::prelude::*;
 
 fn use_all(bytes: &[u8], len: u64) {

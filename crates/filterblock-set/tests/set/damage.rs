@@ -1,8 +1,7 @@
 //! Damage: no row is lost, and what is damaged in one file's block costs that file alone.
 
-use crate::sample::{Seen, no_row_lost, open, set, tables};
-use filterblock_set::FOOTER_LEN;
-use testkit::random::Random;
+use crate::sample::Seen;
+use crate::*;
 
 /// A set with the checksums of its index and its footer made right.
 pub fn repaired(mut bytes: Vec<u8>) -> Vec<u8> {

@@ -1,10 +1,8 @@
 //! The format's chapter on sets: its vectors against the library.
 
-use crate::damage::{put, repaired};
+use crate::damage::put;
 use crate::plain::mix;
-use crate::sample::{open, policy};
-use filterblock::{DecodeErrorClass, KeyHasher};
-use filterblock_set::{EntryBuffer, FilterSet, SetBuilder, SetColumn, TimeUnit, Value, ValueClass};
+use crate::*;
 use testkit::specification;
 
 /// Compares the document's vectors called `name` with `computed`; on failure, prints the lines that it should have.

@@ -4,10 +4,9 @@
 //! `FILTERBLOCK_BLESS=1 cargo test -p filterblock-set golden` writes those that are missing in `v1`; `.ci/release` calls it
 //! with `FILTERBLOCK_RELEASE=0.2.0`, which adds those of a release.
 
-use crate::sample::{Table, add, columns, no_row_lost, open, policy, tables};
-use filterblock_set::SetBuilder;
+use crate::*;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Name, policy, and slices of the numbers' column.
 const CASES: [(&str, &str, u16); 5] = [

@@ -1,8 +1,7 @@
 //! The cases of filter sets in the conformance kit (`tests/conformance/sets.json` of the repository), answered by the
 //! library. The second reader, in Python, answers them in the kit's own test.
 
-use filterblock::{DecodeError, KeyHasher};
-use filterblock_set::{FilterSet, Opening, Value, ValueClass};
+use crate::*;
 use serde_json::{Value as Json, json};
 
 fn unhex(text: &str) -> Vec<u8> {

@@ -1,12 +1,9 @@
 //! Lookups: answers beside a reader written from the document, requests, appending and compaction.
 
 use crate::plain::PlainSet;
-use crate::sample::{Table, add, columns, look_up, no_row_lost, open, policy, selected, set, tables};
-use filterblock::{DecodeError, FilterBlockBuilder, KeyHasher};
-use filterblock_set::{FetchError, FilterSet, SetBuildError, SetBuilder, SetColumn, TimeUnit, Value, ValueClass};
+use crate::*;
+use filterblock_set::FetchError;
 use std::cell::RefCell;
-use std::ops::Range;
-use testkit::random::Random;
 
 /// Every answer of the library is that of the plain reader, which looks at one block at a time.
 #[test]

@@ -1,11 +1,7 @@
 //! The tables of mistakes: those that are refused or cost reads, and those that cannot be seen from inside, which
 //! EMBEDDING.md lists under the same names. Each row commits its mistake.
 
-use crate::sample::policy;
-use filterblock::{FilterBlockBuilder, KeyHasher};
-use filterblock_set::{
-    EntryBuffer, FileWriter, FilterSet, Opening, SetBuilder, SetColumn, TimeUnit, Value, ValueClass,
-};
+use crate::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 const KEYS: i64 = 400;

@@ -1,7 +1,6 @@
 //! Every writer of this package, given nothing, and given twice.
 
-use crate::sample::{add, columns, open, policy, set, tables};
-use filterblock_set::{FileWriter, FilterSet, SetBuildError, SetBuilder, SetColumn, Value, ValueClass};
+use crate::*;
 
 type Write = fn(&mut FileWriter<'_>);
 

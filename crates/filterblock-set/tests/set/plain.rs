@@ -1,6 +1,7 @@
 //! A reader of sets in the simplest code possible, from format/set.md alone: no code of the package.
 
-use filterblock::{KeyHasher, OpenOptions};
+use crate::*;
+use filterblock::OpenOptions;
 
 fn int(bytes: &[u8], at: usize, len: usize) -> u64 {
     bytes[at..at + len].iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte))

@@ -1,8 +1,8 @@
 //! Sets of small files, and what is known of them without any filter.
 
+use crate::*;
 use filterblock::FilterPolicy;
-use filterblock_set::{Answers, FilterSet, Opening, SetBuilder, SetColumn, Value, ValueClass, file_identity};
-use std::collections::BTreeSet;
+use filterblock_set::file_identity;
 use std::convert::Infallible;
 
 pub const COLUMNS: [&str; 2] = ["id", "word"];

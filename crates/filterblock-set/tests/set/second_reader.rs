@@ -4,14 +4,10 @@
 //! `cargo test --release -p filterblock-set -- --ignored --nocapture second_reader`. `FILTERBLOCK_PYTHON` is the
 //! interpreter. The same number gives the same set.
 
-use crate::damage::{mutate, repaired};
-use crate::sample::{Table, columns, look_up, policy, tables};
-use filterblock::{DecodeErrorClass, KeyHasher};
-use filterblock_set::{FOOTER_LEN, FilterSet, Opening, SetBuilder, Value};
+use crate::damage::mutate;
+use crate::*;
 use std::io::{BufRead, BufReader, Write};
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use testkit::random::Random;
 
 const SETS: u64 = 10_000;
 const POLICIES: [&str; 6] = ["bloom:10", "blocked:8", "golomb:6", "ribbon:fpr=1%", "fuse:8", "ribbon:fpr=20%"];

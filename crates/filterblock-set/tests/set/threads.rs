@@ -1,11 +1,9 @@
 //! One set, asked by many threads: no lookup needs it exclusively, cold or warm.
 
-use crate::sample::{Table, open, selected, set, tables};
-use filterblock_set::{Answers, FilterSet, Query, Selection, Value};
-use std::ops::Range;
+use crate::*;
+use filterblock_set::{Query, Selection};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use testkit::random::Random;
 
 const THREADS: usize = 8;
 const FILES: usize = 32;

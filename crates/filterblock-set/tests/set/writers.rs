@@ -1,10 +1,7 @@
 //! Writers that do not know of each other, and appends that are done again: the set stays readable, no row is lost, and
 //! compaction finds the files that the last writer did not know.
 
-use crate::sample::{Table, add, columns, look_up, no_row_lost, open, policy, set, tables};
-use filterblock_set::{FilterSet, SetBuilder, Value};
-use std::collections::BTreeSet;
-use testkit::random::Random;
+use crate::*;
 
 const POLICY: &str = "blocked:10,seed=3";
 

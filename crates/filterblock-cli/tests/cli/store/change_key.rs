@@ -1,7 +1,7 @@
 //! A store's key that is changed, and commands that repeat it.
 
 use super::{cells, filter_at, flip, printed};
-use crate::{Place, commands, stderr};
+use crate::*;
 
 /// A key file whose name a shell would take apart.
 const KEY: &str = "my key";

@@ -1,10 +1,8 @@
 //! `filterblock fill`.
 
 use super::{cells, filters};
-use crate::{Place, lines, spread_cells, stderr};
-use filterblock::{FilterPolicy, FilterSize, Workload};
-use filterblock_kv::{Store, StoreOptions};
-use serde_json::Value;
+use crate::*;
+use filterblock::{FilterSize, Workload};
 
 fn summary(place: &Place, line: &str) -> Value {
     place.json(0, &format!("fill {} --json", line.trim_end()))

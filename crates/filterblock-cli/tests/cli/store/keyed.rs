@@ -1,7 +1,7 @@
 //! Stores whose filters are hashed under a secret key.
 
 use super::{cells, files, filters, tables};
-use crate::{Place, stderr};
+use crate::*;
 
 const HEX: &str = "000102030405060708090a0b0c0d0e0f\n";
 const ID: &str = "0x26fcfdd03ca2c5ba";

@@ -10,11 +10,8 @@ mod repair;
 mod stats;
 mod verify;
 
-use crate::{Place, stderr};
-use serde_json::Value;
+use crate::*;
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, Output, Stdio};
 
 /// What to do about a damaged file.
 const RESTORE: &str = "Restore the file from a copy, then run `filterblock verify db`. Without a copy, run `filterblock \

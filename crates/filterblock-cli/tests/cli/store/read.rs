@@ -1,8 +1,8 @@
 //! `filterblock get` and `filterblock scan`.
 
 use super::{Writer, cells, files, filter_at, flip, tables, with_store};
-use crate::{Place, stderr};
-use serde_json::{Value, json};
+use crate::*;
+use serde_json::json;
 
 #[test]
 fn values_are_printed_byte_for_byte() {

@@ -1,8 +1,7 @@
 //! `filterblock rebuild`.
 
 use super::{Writer, files, filter_at, filters, flip, tables, with_store};
-use crate::{Place, stderr};
-use serde_json::Value;
+use crate::*;
 
 fn column(rows: &[Value], name: &str) -> Vec<Value> {
     rows.iter().map(|row| row[name].clone()).collect()

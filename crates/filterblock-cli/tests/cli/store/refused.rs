@@ -1,11 +1,8 @@
 //! Directories that cannot be opened: the message, the code, and nothing changed.
 
 use super::{RESTORE, Writer, files, tables, with_store};
-use crate::damage::header_crc;
-use crate::{Place, stderr};
-use std::fs;
+use crate::*;
 use std::io::Read;
-use std::process::Stdio;
 
 /// Every command fails on `db` with `code` and a message that begins with `start`, ends with `end`, and names an
 /// existing command.

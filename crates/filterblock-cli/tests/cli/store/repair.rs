@@ -1,9 +1,7 @@
 //! `filterblock repair`.
 
 use super::{cells, filter_at, flip, printed, tables, with_store};
-use crate::{Place, field_names, stderr};
-use serde_json::Value;
-use std::fs;
+use crate::*;
 
 /// The names in `db`, and in `db/lost`.
 fn names(place: &Place, dir: &str) -> Vec<String> {

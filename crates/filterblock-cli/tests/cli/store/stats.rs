@@ -1,8 +1,7 @@
 //! `filterblock stats`.
 
 use super::{filter_at, flip, tables, with_store};
-use crate::{Place, field_names, stderr};
-use filterblock_kv::{Store, StoreOptions};
+use crate::*;
 
 #[test]
 fn figures_match_the_store() {

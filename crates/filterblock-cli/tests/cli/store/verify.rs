@@ -1,8 +1,7 @@
 //! `filterblock verify` of a store.
 
 use super::{cells, filter_at, flip, printed, tables, with_store};
-use crate::{Place, field_names, stderr};
-use serde_json::Value;
+use crate::*;
 
 fn report(place: &Place, code: i32) -> Value {
     serde_json::from_str(&printed(&place.run("verify db --json"), code)).unwrap()

@@ -1,13 +1,9 @@
 //! A device that fails to read some bytes, which may be right.
 
 use super::{blocks, contents, data_and_index_len, in_log, newest};
-use crate::changed::{Change, Changed};
-use crate::fixture::tables;
-use crate::sim::{CrashKind, SimStorage};
 use crate::unreadable::{PAGE, options, store};
-use filterblock_kv::{Error, ReadableFile, RepairOptions, Storage, Store};
-use std::io;
-use std::sync::Arc;
+use crate::*;
+use filterblock_kv::ReadableFile;
 
 /// Some bytes of a file that cannot be read.
 #[derive(Debug)]

@@ -1,11 +1,8 @@
 //! Crashes and failures in the middle of a repair: the store is no worse, and repairing again finishes.
 
 use super::{blocks, contents, in_log, newest, plan, repair};
-use crate::fixture::tables;
-use crate::sim::{CrashKind, Fault, FaultKind, SimStorage};
 use crate::unreadable::{Cells, NUM_ROWS, PAGE, options, row, store};
-use filterblock_kv::{Error, Storage, Store};
-use std::sync::{Arc, Mutex};
+use crate::*;
 
 /// A damaged store, what it is repaired to, and the files that must be kept aside.
 struct Case {

@@ -2,11 +2,8 @@
 
 use super::level0::level0;
 use super::repair;
-use crate::fixture::tables;
 use crate::unreadable::row;
-use filterblock_kv::{FileStorage, Maintenance, RepairOptions, Store, StoreOptions};
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use crate::*;
 
 #[test]
 fn what_interrupted_work_has_left_is_kept_when_something_is_lost() {

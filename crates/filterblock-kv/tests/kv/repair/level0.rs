@@ -1,12 +1,8 @@
 //! Level 0, whose order is that of sequence numbers: a table that is written anew keeps its place.
 
 use super::{Counts, Writes, blocks, check_repair, newest, plan};
-use crate::fixture::tables;
-use crate::sim::{CrashKind, SimStorage};
 use crate::unreadable::{options, row};
-use filterblock_kv::{Storage, Store};
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use crate::*;
 
 /// A store of five tables in level 0, each of which overwrites or deletes cells of those before.
 pub(super) fn level0() -> SimStorage {

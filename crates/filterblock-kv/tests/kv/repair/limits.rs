@@ -2,12 +2,10 @@
 
 use super::level0::level0;
 use super::{plan, repair};
-use crate::fixture::{sim_files, tables};
+use crate::fixture::sim_files;
 use crate::layout::seal_footer;
-use crate::sim::CrashKind;
 use crate::unreadable::{PAGE, options, store};
-use filterblock_kv::{Error, Storage, Store};
-use std::sync::Arc;
+use crate::*;
 
 #[test]
 fn a_store_that_is_whole_is_left_as_it_is() {

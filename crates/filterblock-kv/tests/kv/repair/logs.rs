@@ -1,11 +1,8 @@
 //! Damaged logs, and logs that a crash has torn.
 
 use super::{Counts, check_repair, contents, plan, repair};
-use crate::fixture::replace;
-use crate::sim::{CrashKind, SimStorage};
 use crate::unreadable::{Cells, options, row};
-use filterblock_kv::{Store, WriteBatch};
-use std::sync::Arc;
+use crate::*;
 
 /// A store of 30 batches of two cells in a log, which is sealed or as a crash leaves it.
 fn with_a_log(is_sealed: bool) -> (SimStorage, String) {

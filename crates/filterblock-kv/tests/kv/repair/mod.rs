@@ -8,13 +8,10 @@ mod limits;
 mod logs;
 mod one_table;
 
-use crate::fixture::tables;
-use crate::layout::{Parts, int};
-use crate::sim::SimStorage;
+use crate::layout::int;
 use crate::unreadable::{Cells, NUM_ROWS, PAGE, options, row};
-use filterblock_kv::{Cell, Error, RepairOptions, RepairReport, Store};
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use crate::*;
+use filterblock_kv::RepairReport;
 
 /// A cell as a data block holds it: its row, its sequence number, and its value, or none if it was deleted.
 type StoredCell = (Vec<u8>, u64, Option<Vec<u8>>);

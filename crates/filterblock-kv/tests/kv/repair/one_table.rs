@@ -1,11 +1,8 @@
 //! Tables that are missing, cut, another one, or damaged in any part, and damaged filters.
 
 use super::{Counts, blocks, check_repair, contents, data_and_index_len, in_log, newest, plan, repair};
-use crate::fixture::{replace, tables};
-use crate::sim::{CrashKind, SimStorage};
 use crate::unreadable::{Cells, PAGE, options, row, store};
-use filterblock_kv::Store;
-use std::sync::Arc;
+use crate::*;
 
 #[test]
 fn each_table_in_turn_is_repaired_to_what_is_left() {

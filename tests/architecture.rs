@@ -29,7 +29,6 @@ const LAYERS: &[(&str, &str)] = &[
 const UNSAFE_FILES: &[&str] = &[
     "src/codes/avx2.rs",
     "src/codes/avx512.rs",
-    "src/codes/ordered/avx512.rs",
     "src/cpu/",
     "src/filter/blocked/avx2/",
     "src/filter/blocked/avx512/",

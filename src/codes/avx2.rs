@@ -1,15 +1,14 @@
 //! The search with AVX2: 16 remainders are unpacked and summed at a time; of 16 codes the remainders are summed by
 //! prefix, which leaves the zeros that must precede the code sought among the unary bits.
 
-use super::Layout;
 use super::decode::Cursor;
-use super::search::{self, Lanes, MAX_REMAINDER_BITS};
-use crate::cpu::{Avx2, avx2};
-use crate::hash::KeyHash;
+use super::search::{self, CODES as LANES, Lanes, MOST_ZEROS};
+use super::{Layout, portable};
+use crate::cpu::{Avx2, Portable, avx2};
 use core::arch::x86_64::*;
 
-/// The number of codes of a vector.
-const LANES: usize = 16;
+/// The widest remainder.
+const MAX_REMAINDER_BITS: u32 = Avx2::MAX_REMAINDER_BITS;
 /// The number of bytes of a load, which contains the remainders of half a vector.
 const LOAD_LEN: usize = 16;
 /// The number of vectors of remainders that are added up.
@@ -18,12 +17,17 @@ const MOST_SUMMED: usize = VECTORS * LANES;
 /// The greatest number of bytes that the loads of a vector take, and that of all vectors.
 const VECTOR_LEN: u64 = LOAD_LEN as u64 + MAX_REMAINDER_BITS as u64;
 const SUMMED_LEN: u64 = VECTOR_LEN + 2 * (VECTORS - 1) as u64 * MAX_REMAINDER_BITS as u64;
-/// The least number of zeros that a window of 57 bits has before the last code of a vector, if that code is not in it.
-const MOST_ZEROS: u64 = 57 - LANES as u64;
 
 avx2! {
-    pub(super) fn may_contain(proof, layout: &Layout, payload: &[u8], hash: KeyHash) -> bool {
-        search::may_contain(proof, layout, payload, hash)
+    pub(super) fn may_contain(proof, layout: &Layout, payload: &[u8], bucket: u64, offset: u64) -> bool {
+        search::may_have(proof, layout, payload, bucket, offset, offset)
+    }
+}
+
+avx2! {
+    pub(super) fn may_have(_proof, layout: &Layout, payload: &[u8], bucket: u64, from: u64, to: u64) -> bool {
+        // Codes are looked up by the zeros that precede a single value.
+        portable::may_have(Portable, layout, payload, bucket, from, to)
     }
 }
 
@@ -132,6 +136,9 @@ impl Unpacker {
 }
 
 impl Lanes for Avx2 {
+    /// A remainder is within two bytes, from any bit of the first on.
+    const MAX_REMAINDER_BITS: u32 = 9;
+
     #[inline(always)]
     fn low_bits(self, word: u64, count: u64) -> u64 {
         // SAFETY: the proof includes BMI2.
@@ -172,7 +179,7 @@ impl Lanes for Avx2 {
     /// For each code the number of zeros is computed that must precede it if it is the one sought. Where that number is
     /// whole, the one that ends the zeros is looked up.
     #[inline(always)]
-    fn contains_soon(self, codes: &[u8], remainder_bits: u32, cursor: Cursor, window: u64) -> Option<bool> {
+    fn has_soon(self, codes: &[u8], remainder_bits: u32, cursor: Cursor, _len: u64, window: u64) -> Option<bool> {
         let Cursor { left, unary, remainders } = cursor;
         let (end_byte, width) = (remainders.div_ceil(8), u64::from(remainder_bits));
         if !(VECTOR_LEN..=codes.len() as u64).contains(&end_byte) || left >> remainder_bits >= MOST_ZEROS {
@@ -223,7 +230,7 @@ impl Lanes for Avx2 {
 /// # Safety
 /// The processor has AVX2.
 #[inline(always)]
-pub(super) unsafe fn prefix_sums(lanes: __m256i) -> __m256i {
+unsafe fn prefix_sums(lanes: __m256i) -> __m256i {
     // SAFETY: the processor has AVX2, by this function's contract; no memory is accessed.
     unsafe {
         let pairs = _mm256_add_epi16(lanes, _mm256_slli_si256::<2>(lanes));

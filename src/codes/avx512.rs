@@ -1,152 +1,181 @@
-//! The search with AVX-512: 32 remainders are unpacked and summed at a time; of 16 codes the remainders are summed by
-//! prefix, the positions of the ones among the unary bits give the quotients, and the sum of both is compared with what
-//! is sought.
+//! The search with AVX-512: 16 remainders are unpacked and summed at a time, in lanes of 32 bits. Of 16 codes the
+//! remainders are summed by prefix, the positions of the ones among the unary bits give the quotients, and the sum of
+//! both is compared with both ends of what is sought.
 
 use super::Layout;
-use super::avx2::prefix_sums;
 use super::decode::Cursor;
-use super::search::{self, Lanes, MAX_REMAINDER_BITS};
+use super::search::{self, Lanes, MOST_ZEROS};
 use crate::cpu::{Avx512Vbmi2, avx512_vbmi2};
-use crate::hash::KeyHash;
 use core::arch::x86_64::*;
 
-/// The number of remainders of a vector.
-const LANES: usize = 32;
+/// The number of codes that are compared, and of remainders of a vector.
+const LANES: usize = search::CODES;
 /// The number of bytes of a vector.
 const VECTOR_LEN: usize = 64;
-/// The number of bytes of half a vector, in which codes are compared.
-const HALF_LEN: usize = 32;
-/// The number of codes that are compared.
-const CODES: usize = 16;
-/// The number of vectors of remainders that are added up.
-const VECTORS: usize = 3;
-/// The number of bytes before a bucket's end in which the loads for the sum are.
-const SUMMED_LEN: u64 = (LANES / 8 * VECTORS * MAX_REMAINDER_BITS as usize + 1) as u64;
+/// The widest remainder: it is within four bytes, from any bit of the first on, and a value sought in a window fits a
+/// lane.
+const MAX_REMAINDER_BITS: u32 = 24;
+/// The widest remainders of which a vector is within half as many bytes, from any bit of the first on. Fewer lines are
+/// read then.
+const MAX_NARROW_BITS: u32 = 15;
+/// The greatest number of vectors of remainders that are added up.
+const VECTORS: usize = 5;
 /// A position for a one that is not in the window: beyond it, and for any width above the rest of a value.
 const NO_ONE: i8 = 127;
-/// The least number of zeros that a window of 57 bits has before the last code that is compared, if that code is not in
-/// it.
-const MOST_ZEROS: u64 = 57 - CODES as u64;
 
 avx512_vbmi2! {
-    pub(super) fn may_contain(proof, layout: &Layout, payload: &[u8], hash: KeyHash) -> bool {
-        search::may_contain(proof, layout, payload, hash)
+    pub(super) fn may_contain(proof, layout: &Layout, payload: &[u8], bucket: u64, offset: u64) -> bool {
+        search::may_have(proof, layout, payload, bucket, offset, offset)
     }
 }
 
-#[repr(C, align(64))]
-struct Bytes([u8; VECTOR_LEN]);
+avx512_vbmi2! {
+    pub(super) fn may_have(proof, layout: &Layout, payload: &[u8], bucket: u64, from: u64, to: u64) -> bool {
+        search::may_have(proof, layout, payload, bucket, from, to)
+    }
+}
 
-impl Bytes {
+/// A vector in memory.
+#[repr(C, align(64))]
+struct Aligned<T>(T);
+
+impl<T> Aligned<T> {
     #[inline(always)]
     fn load(&self, _proof: Avx512Vbmi2) -> __m512i {
-        // SAFETY: `_proof` is of AVX-512. `Bytes` is 64 bytes, aligned to 64 by its `repr`.
-        unsafe { _mm512_load_si512(self.0.as_ptr().cast()) }
-    }
-
-    /// Returns the constants of two bytes a lane.
-    const fn from_lanes(lanes: [u16; LANES]) -> Self {
-        let mut bytes = [0; VECTOR_LEN];
-        let mut i = 0;
-        while i < VECTOR_LEN {
-            bytes[i] = (lanes[i / 2] >> (i % 2 * 8)) as u8;
-            i += 1;
-        }
-        Self(bytes)
+        const { assert!(size_of::<T>() == VECTOR_LEN) };
+        // SAFETY: `_proof` is of AVX-512. The vector has 64 bytes, which was asserted, and is aligned by its `repr`.
+        unsafe { _mm512_load_si512((&raw const self.0).cast()) }
     }
 }
 
-/// The steps from the 64 bytes up to the last remainder's end to 32 remainders, the first of them uppermost.
+/// The steps from the bytes up to the last remainder's end, 32 if remainders are narrow or 64, to 16 remainders, the
+/// first of them uppermost.
 struct Unpack {
-    /// The distance from each vector's load to the last remainder, as short as possible so that few lines are read.
-    load_ends: [usize; VECTORS],
-    /// The eight bytes that contain each group of four, from any bit of its first byte on.
-    groups: [Bytes; VECTORS],
-    /// The bit of its group from which each remainder's two bytes are taken, if the last byte is full.
-    bits: Bytes,
-    /// The remainders' bits of a lane.
-    mask: Bytes,
-    /// The bits of the remainders up to a lane's own, which lie between it and the bucket's end; of 16.
-    below: [u16; CODES],
-    /// The constant part of the values of 16 codes: besides their remainders, and 2^r for each bit before their ones.
-    index: [u16; CODES],
+    /// The number of bytes of one vector's load, and of the loads of all.
+    loaded: [u64; 2],
+    /// The eight bytes that contain each pair of remainders, from any bit of their first byte on.
+    pairs: Aligned<[u8; VECTOR_LEN]>,
+    /// The bits of those eight bytes from which a remainder's four bytes are taken, if the last byte is full.
+    bits: Aligned<[u8; VECTOR_LEN]>,
+    /// The bits of the remainders up to a lane's own, which lie between it and the bucket's end.
+    below: Aligned<[u32; LANES]>,
+    /// The constant part of the values of codes: besides their remainders, and 2^r for each bit before their ones.
+    index: Aligned<[u32; LANES]>,
 }
 
 /// The steps by the width of remainders.
 static UNPACK: [Unpack; MAX_REMAINDER_BITS as usize + 1] = {
     const NONE: Unpack = Unpack {
-        load_ends: [0; VECTORS],
-        groups: [const { Bytes([0; 64]) }; VECTORS],
-        bits: Bytes([0; 64]),
-        mask: Bytes([0; 64]),
-        below: [0; CODES],
-        index: [0; CODES],
+        loaded: [0; 2],
+        pairs: Aligned([0; VECTOR_LEN]),
+        bits: Aligned([0; VECTOR_LEN]),
+        below: Aligned([0; LANES]),
+        index: Aligned([0; LANES]),
     };
     let mut all = [NONE; MAX_REMAINDER_BITS as usize + 1];
     let mut r = 0;
     while r < all.len() {
-        let mut v = 1;
-        while v < VECTORS {
-            all[r].load_ends[v] = (LANES / 8 * r * (v + 1) + 1).saturating_sub(VECTOR_LEN);
-            v += 1;
-        }
+        let load_len = if r > MAX_NARROW_BITS as usize { VECTOR_LEN } else { VECTOR_LEN / 2 };
+        all[r].loaded = [load_len as u64, (load_len + (VECTORS - 1) * LANES / 8 * r) as u64];
         let mut lane = 0;
         while lane < LANES {
-            let group_end = (lane / 4 + 1) * 4;
-            let first_byte = (512 - 7 - group_end * r) / 8;
-            let bit = 512 - (lane + 1) * r - first_byte * 8;
+            let first_byte = (8 * load_len - 7 - (lane / 2 + 1) * 2 * r) / 8;
+            let bit = 8 * load_len - (lane + 1) * r - first_byte * 8;
             let mut byte = 0;
-            while byte < 2 {
-                let mut v = 0;
-                while v < VECTORS {
-                    let from = 64 + first_byte + all[r].load_ends[v] - LANES / 8 * r * v;
-                    all[r].groups[v].0[lane * 2 + byte] = ((from + lane % 4 * 2 + byte) % 64) as u8;
-                    v += 1;
-                }
-                all[r].bits.0[lane * 2 + byte] = (bit + 8 * byte) as u8;
+            while byte < 4 {
+                all[r].pairs.0[lane * 4 + byte] = ((first_byte + lane % 2 * 4 + byte) % VECTOR_LEN) as u8;
+                all[r].bits.0[lane * 4 + byte] = (bit + 8 * byte) as u8;
                 byte += 1;
             }
-            if lane < CODES {
-                all[r].below[lane] = ((lane + 1) * r) as u16;
-                all[r].index[lane] = (lane as u16).wrapping_sub((lane << r) as u16);
-            }
+            all[r].below.0[lane] = ((lane + 1) * r) as u32;
+            all[r].index.0[lane] = (lane as u32).wrapping_sub((lane << r) as u32);
             lane += 1;
         }
-        all[r].mask = Bytes::from_lanes([(1 << r) - 1; LANES]);
         r += 1;
     }
     all
 };
 
 /// 0, 1, 2, … in bytes.
-static IOTA: Bytes = {
+static IOTA: Aligned<[u8; VECTOR_LEN]> = {
     let mut iota = [0; VECTOR_LEN];
     let mut i = 0;
     while i < VECTOR_LEN {
         iota[i] = i as u8;
         i += 1;
     }
-    Bytes(iota)
+    Aligned(iota)
 };
 
-/// 0, 1, 2, … in lanes, for each vector.
-static IOTA_LANES: [Bytes; VECTORS] = {
-    let mut vectors = [const { Bytes([0; VECTOR_LEN]) }; VECTORS];
-    let mut v = 0;
-    while v < VECTORS {
-        let mut iota = [0; LANES];
-        let mut i = 0;
-        while i < LANES {
-            iota[i] = (v * LANES + i) as u16;
-            i += 1;
+/// Takes remainders from the last to the first before some end, 16 at a time.
+struct Unpacker {
+    unpack: &'static Unpack,
+    /// The end of the byte that has the last remainder's end.
+    end: *const u8,
+    remainder_bits: u32,
+    pairs: __m512i,
+    bits: __m512i,
+    mask: __m512i,
+}
+
+impl Unpacker {
+    /// Prepares to take remainders up to bit `end`: a vector, or `all` of them. `None` if remainders are too wide or the
+    /// loads would leave `codes`.
+    #[inline(always)]
+    fn new(proof: Avx512Vbmi2, codes: &[u8], remainder_bits: u32, end: u64, all: bool) -> Option<Self> {
+        let (unpack, end_byte) = (UNPACK.get(remainder_bits as usize)?, end.div_ceil(8));
+        if !(unpack.loaded[usize::from(all)]..=codes.len() as u64).contains(&end_byte) {
+            return None;
         }
-        vectors[v] = Bytes::from_lanes(iota);
-        v += 1;
+        // SAFETY: the proof is of the features, and `end_byte <= codes.len()`.
+        unsafe {
+            let bits = _mm512_sub_epi8(unpack.bits.load(proof), _mm512_set1_epi8((end.wrapping_neg() % 8) as i8));
+            let (end, mask) = (codes.as_ptr().add(end_byte as usize), _mm512_set1_epi32((1 << remainder_bits) - 1));
+            Some(Self { unpack, end, remainder_bits, pairs: unpack.pairs.load(proof), bits, mask })
+        }
     }
-    vectors
-};
+
+    /// Returns the remainders of the vector that `index` others precede: those of the lanes in `lanes`, and zeros.
+    ///
+    /// # Safety
+    /// The vector was prepared for, and `codes` are still there. The processor has the features.
+    #[inline(always)]
+    unsafe fn vector(&self, index: usize, lanes: u16) -> __m512i {
+        // SAFETY: `new` checked that the loads are in `codes`, which are as far apart as the remainders of vectors. The
+        // rest is this function's contract.
+        unsafe {
+            let end = self.end.sub(index * LANES / 8 * self.remainder_bits as usize);
+            let packed = match self.remainder_bits > MAX_NARROW_BITS {
+                true => _mm512_loadu_si512(end.sub(VECTOR_LEN).cast()),
+                false => _mm512_castsi256_si512(_mm256_loadu_si256(end.sub(VECTOR_LEN / 2).cast())),
+            };
+            let words = _mm512_multishift_epi64_epi8(self.bits, _mm512_permutexvar_epi8(self.pairs, packed));
+            _mm512_maskz_and_epi32(lanes, words, self.mask)
+        }
+    }
+}
+
+/// Returns the sums of each lane and those before it.
+///
+/// # Safety
+/// The processor has AVX-512.
+#[inline(always)]
+unsafe fn prefix_sums(lanes: __m512i) -> __m512i {
+    // SAFETY: the processor has AVX-512, by this function's contract; no memory is accessed.
+    unsafe {
+        let zero = _mm512_setzero_si512();
+        let pairs = _mm512_add_epi32(lanes, _mm512_bslli_epi128::<4>(lanes));
+        let quarters = _mm512_add_epi32(pairs, _mm512_bslli_epi128::<8>(pairs));
+        let last = _mm512_shuffle_epi32::<0b11_11_11_11>(quarters);
+        let (first, second) = (_mm512_alignr_epi32::<12>(last, zero), _mm512_alignr_epi32::<8>(last, zero));
+        let third = _mm512_alignr_epi32::<4>(last, zero);
+        _mm512_add_epi32(_mm512_add_epi32(quarters, first), _mm512_add_epi32(second, third))
+    }
+}
 
 impl Lanes for Avx512Vbmi2 {
+    const MAX_REMAINDER_BITS: u32 = MAX_REMAINDER_BITS;
+
     #[inline(always)]
     fn low_bits(self, word: u64, count: u64) -> u64 {
         // SAFETY: the proof includes BMI2.
@@ -155,72 +184,45 @@ impl Lanes for Avx512Vbmi2 {
 
     #[inline(always)]
     fn sum(self, codes: &[u8], remainder_bits: u32, end: u64, count: u64) -> Option<u64> {
-        let (end_byte, unpack) = (end.div_ceil(8), UNPACK.get(remainder_bits as usize)?);
-        if !(SUMMED_LEN..=codes.len() as u64).contains(&end_byte) {
+        let unpacker = Unpacker::new(self, codes, remainder_bits, end, true)?;
+        if count > (VECTORS * LANES) as u64 {
             return None;
         }
-        // SAFETY: the proof is of the features. `SUMMED_LEN <= end_byte <= codes.len()` was checked, and SUMMED_LEN is
-        // VECTOR_LEN and the greatest of `load_ends`, as remainders are of at most MAX_REMAINDER_BITS.
+        // SAFETY: the proof is of the features, and all vectors were prepared for.
         unsafe {
-            let beyond = _mm512_set1_epi8((end.wrapping_neg() % 8) as i8);
-            let bits = _mm512_sub_epi8(unpack.bits.load(self), beyond);
-            let (mask, counts) = (unpack.mask.load(self), _mm512_set1_epi16(count as i16));
-            let last = codes.as_ptr().add(end_byte as usize - VECTOR_LEN);
-            let add = |sums: __m512i, index: usize| {
-                let packed = _mm512_loadu_si512(last.sub(unpack.load_ends[index]).cast());
-                let groups = _mm512_permutexvar_epi8(unpack.groups[index].load(self), packed);
-                let fields = _mm512_and_si512(_mm512_multishift_epi64_epi8(bits, groups), mask);
-                let counted = _mm512_cmplt_epu16_mask(IOTA_LANES[index].load(self), counts);
-                _mm512_mask_add_epi16(sums, counted, sums, fields)
-            };
-            let mut sums = add(add(_mm512_setzero_si512(), 0), 1);
-            if count > 2 * LANES as u64 {
-                if count > (VECTORS * LANES) as u64 {
-                    return None;
-                }
-                sums = add(sums, 2);
+            let lanes = _bzhi_u64(u64::MAX, count as u32);
+            let counted = |index: usize| unpacker.vector(index, (lanes >> (index * LANES)) as u16);
+            let mut sums = _mm512_add_epi32(counted(0), counted(1));
+            sums = _mm512_add_epi32(sums, _mm512_add_epi32(counted(2), counted(3)));
+            if let Some(others) = count.checked_sub(4 * LANES as u64) {
+                let lanes = _bzhi_u64(u64::MAX, others as u32) as u16;
+                sums = _mm512_add_epi32(sums, unpacker.vector(4, lanes));
             }
-            let sums = _mm512_madd_epi16(sums, _mm512_set1_epi16(1));
-            let sums = _mm256_add_epi32(_mm512_castsi512_si256(sums), _mm512_extracti64x4_epi64::<1>(sums));
-            let sums = _mm_add_epi32(_mm256_castsi256_si128(sums), _mm256_extracti128_si256::<1>(sums));
-            let sums = _mm_add_epi32(sums, _mm_shuffle_epi32::<0b01_00_11_10>(sums));
-            let sums = _mm_add_epi32(sums, _mm_shuffle_epi32::<0b10_11_00_01>(sums));
-            Some(u64::from(_mm_cvtsi128_si32(sums) as u32))
+            Some(u64::from(_mm512_reduce_add_epi32(sums) as u32))
         }
     }
 
     #[inline(always)]
-    fn contains_soon(self, codes: &[u8], remainder_bits: u32, cursor: Cursor, window: u64) -> Option<bool> {
+    fn has_soon(self, codes: &[u8], remainder_bits: u32, cursor: Cursor, len: u64, window: u64) -> Option<bool> {
         let Cursor { left, unary, remainders } = cursor;
-        let (end_byte, unpack) = (remainders.div_ceil(8), UNPACK.get(remainder_bits as usize)?);
-        if !(HALF_LEN as u64..=codes.len() as u64).contains(&end_byte) || left >> remainder_bits >= MOST_ZEROS {
+        let last = left.saturating_add(len);
+        let unpacker = Unpacker::new(self, codes, remainder_bits, remainders, false)?;
+        if last >> remainder_bits >= MOST_ZEROS {
             return None;
         }
-        // SAFETY: the proof is of the features. `HALF_LEN <= end_byte <= codes.len()` was checked; `below` and `index`
-        // have HALF_LEN bytes.
+        // SAFETY: the proof is of the features, and a vector was prepared for.
         unsafe {
-            let packed = _mm256_loadu_si256(codes.as_ptr().add(end_byte as usize - HALF_LEN).cast());
-            // The first 16 remainders are in the last 32 bytes, and 5 bits of a place are used.
-            let groups = _mm512_castsi512_si256(unpack.groups[0].load(self));
-            let beyond = _mm256_set1_epi8((remainders.wrapping_neg() % 8) as i8);
-            let bits = _mm256_sub_epi8(_mm512_castsi512_si256(unpack.bits.load(self)), beyond);
-            let fields = _mm256_multishift_epi64_epi8(bits, _mm256_permutexvar_epi8(groups, packed));
-            let fields = _mm256_and_si256(fields, _mm512_castsi512_si256(unpack.mask.load(self)));
-            let sums = prefix_sums(fields);
-            let sums = _mm256_add_epi16(sums, _mm256_loadu_si256(unpack.index.as_ptr().cast()));
-
+            let sums = _mm512_add_epi32(prefix_sums(unpacker.vector(0, u16::MAX)), unpacker.unpack.index.load(self));
             let ones = _mm512_mask_compress_epi8(_mm512_set1_epi8(NO_ONE), window, IOTA.load(self));
-            let ones = _mm256_cvtepu8_epi16(_mm512_castsi512_si128(ones));
-            let values = _mm256_sll_epi16(ones, _mm_cvtsi32_si128(remainder_bits as i32));
-            let values = _mm256_add_epi16(values, sums);
+            let ones = _mm512_cvtepu8_epi32(_mm512_castsi512_si128(ones));
+            let values = _mm512_sll_epi32(ones, _mm_cvtsi32_si128(remainder_bits as i32));
+            let values = _mm512_add_epi32(values, sums);
             // A code is one only if its one precedes its remainder.
-            let ends = _mm256_add_epi16(ones, _mm256_loadu_si256(unpack.below.as_ptr().cast()));
-            let sound = _mm256_cmplt_epu16_mask(ends, _mm256_set1_epi16((remainders - unary) as i16));
-            let left = _mm256_set1_epi16(left as i16);
-            match _mm256_mask_cmplt_epu16_mask(sound, values, left) {
-                u16::MAX => None,
-                _ => Some(_mm256_mask_cmpeq_epi16_mask(sound, values, left) != 0),
-            }
+            let ends = _mm512_add_epi32(ones, unpacker.unpack.below.load(self));
+            let sound = _mm512_cmplt_epu32_mask(ends, _mm512_set1_epi32((remainders - unary) as i32));
+            let below = _mm512_mask_cmplt_epu32_mask(sound, values, _mm512_set1_epi32(left as i32));
+            let within = _mm512_mask_cmple_epu32_mask(sound & !below, values, _mm512_set1_epi32(last as i32));
+            if below == u16::MAX { None } else { Some(within != 0) }
         }
     }
 }

@@ -2,10 +2,15 @@
 
 use super::{Layout, portable};
 use crate::cpu::{Portable, bmi2};
-use crate::hash::KeyHash;
 
 bmi2! {
-    pub(super) fn may_contain(_proof, layout: &Layout, payload: &[u8], hash: KeyHash) -> bool {
-        portable::may_contain(Portable, layout, payload, hash)
+    pub(super) fn may_contain(_proof, layout: &Layout, payload: &[u8], bucket: u64, offset: u64) -> bool {
+        portable::may_have(Portable, layout, payload, bucket, offset, offset)
+    }
+}
+
+bmi2! {
+    pub(super) fn may_have(_proof, layout: &Layout, payload: &[u8], bucket: u64, from: u64, to: u64) -> bool {
+        portable::may_have(Portable, layout, payload, bucket, from, to)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::crowd::Crowd;
 use super::decode::Bucket;
-use super::{Buckets, ENTRIES_PER_BUCKET, GROUP, Params, Slope, View, max_bucket_bits};
+use super::{Buckets, ENTRIES_PER_BUCKET, GROUP, Params, Slope, View, max_bucket_bits, sizing};
 use crate::hash::{KeyHash, fast_range};
 use crate::hash_set::{MAX_PARTS, Partitions, Repeated, Tally, check_sorted};
 use crate::output::{Built, NoRoom, Output, Unbuilt, fault};
@@ -22,64 +22,69 @@ pub(crate) struct Plan {
     pub(crate) remainder_bits: u8,
 }
 
-/// What a list has: numbers, which ascend as their places do.
-pub(crate) trait Locate: Copy {
-    /// Returns the bucket and the offset in it.
-    fn locate(self, number: u64) -> (u64, u64);
-
-    /// Returns a number that ascends as `number` does, and that is spread over 64 bits as places are over buckets.
-    fn spread(self, number: u64) -> u64;
-
-    fn sort(self, numbers: &mut [u64]) -> Result<(), Repeated>;
+impl Plan {
+    /// Plans for `num_entries` (at least 1) hashes in `range_per_entry` times as many places, 1 to 2⁴⁸, and fewer than 2⁶⁴
+    /// in all.
+    pub(crate) fn new(num_entries: u64, range_per_entry: f64) -> Self {
+        let num = num_entries.div_ceil(ENTRIES_PER_BUCKET);
+        let range = (range_per_entry * (num_entries as f64 / num as f64)) as u64;
+        let buckets = Buckets { num, range: range.saturating_add(1).min(u64::MAX / num) };
+        Self { buckets, remainder_bits: sizing::best_remainder_bits(range_per_entry) as u8 }
+    }
 }
 
-/// Hashes, each once.
-impl Locate for Buckets {
-    #[inline(always)]
-    fn locate(self, hash: u64) -> (u64, u64) {
-        Buckets::locate(&self, KeyHash::from_raw(hash))
-    }
+/// What the hashes of a list are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// Those of a set, each once. They may [crowd](Crowd), and be remapped then.
+    Hashes,
+    /// Those of a set that was remapped, each once.
+    Remapped,
+    /// Those [of places](Buckets::hash_at), which may crowd as far as readers permit, and be repeated.
+    Places,
+}
 
-    #[inline(always)]
-    fn spread(self, hash: u64) -> u64 {
-        hash
-    }
-
+impl Source {
     fn sort(self, hashes: &mut [u64]) -> Result<(), Repeated> {
+        if self == Self::Places {
+            hashes.sort_unstable();
+            return Ok(());
+        }
         check_sorted(hashes)
     }
 }
 
-/// Appends directory and codes of numbers, whose tally is `all`. Meanwhile it keeps 8 bytes a bucket, and what
+/// Appends directory and codes of `hashes`, whose tally is `all`. Meanwhile it keeps 8 bytes a bucket, and what
 /// [`Partitions`] does.
 ///
 /// # Errors
-/// [`Unbuilt::Unsolved`] if a bucket is longer than [`Params::max_bucket_bits`], which readers refuse; and if the numbers
-/// [crowd](Crowd), where that is counted.
-pub(crate) fn build<L: Locate>(
-    (plan, map): (Plan, L),
+/// [`Unbuilt::Unsolved`] if a bucket is longer than [`Params::max_bucket_bits`], which readers refuse; and if hashes that
+/// are not remapped crowd.
+pub(crate) fn build(
+    plan: Plan,
+    source: Source,
     hashes: &mut [u64],
-    crowd: Option<Crowd>,
     all: Tally,
     out: &mut Output<'_>,
     checks: bool,
 ) -> Result<Built<Params>, Unbuilt> {
     let start = out.len();
-    let mut codes = Codes::new(plan, map, crowd, hashes.len() as u64, out);
+    let crowd = (source == Source::Hashes).then(|| Crowd::new(plan.buckets, hashes.len() as u64));
+    let mut codes = Codes::new(plan, crowd, hashes.len() as u64, out);
     let num_sorted = hashes.len() / PART_LEN;
     let num_parts = if num_sorted <= MAX_PARTS { num_sorted } else { num_sorted.isqrt().min(MAX_PARTS) };
     let appended = if num_parts < 2 {
-        map.sort(hashes)?;
+        source.sort(hashes)?;
         codes.append_all(hashes)?;
         Tally::of(hashes.iter().copied())
     } else {
         // Large sets are grouped a second time, part by part in a cache.
         let per_part = (num_sorted / num_parts).min(MAX_PARTS);
-        let number = |hash, num_parts: usize| fast_range(map.spread(hash), num_parts as u64) as usize;
+        let number = |hash, num_parts: usize| fast_range(hash, num_parts as u64) as usize;
         let parts = Partitions::new(hashes, num_parts, |hash| number(hash, num_parts));
         let (mut of_part, mut of_smaller, mut appended) = (Vec::new(), Vec::new(), Tally::default());
         let mut append = |some: &mut [u64]| -> Result<(), Unbuilt> {
-            map.sort(some)?;
+            source.sort(some)?;
             appended = appended + Tally::of(some.iter().copied());
             codes.append_all(some)
         };
@@ -126,9 +131,8 @@ fn mark(bucket: u64, offset: u64) -> u64 {
 }
 
 /// The codes that have been appended.
-struct Codes<'o, 'v, L> {
+struct Codes<'o, 'v> {
     plan: Plan,
-    map: L,
     num_entries: u64,
     out: &'o mut Output<'v>,
     /// The place of the codes in `out`.
@@ -149,8 +153,8 @@ struct Codes<'o, 'v, L> {
     values: Tally,
 }
 
-impl<'o, 'v, L: Locate> Codes<'o, 'v, L> {
-    fn new(plan: Plan, map: L, crowd: Option<Crowd>, num_entries: u64, out: &'o mut Output<'v>) -> Self {
+impl<'o, 'v> Codes<'o, 'v> {
+    fn new(plan: Plan, crowd: Option<Crowd>, num_entries: u64, out: &'o mut Output<'v>) -> Self {
         let begin = out.len();
         let mut starts = Vec::with_capacity(plan.buckets.num as usize + 1);
         starts.push(0);
@@ -158,7 +162,6 @@ impl<'o, 'v, L: Locate> Codes<'o, 'v, L> {
         let (next_least, entries_of_bucket) = (0, 0);
         Self {
             plan,
-            map,
             num_entries,
             out,
             begin,
@@ -175,7 +178,7 @@ impl<'o, 'v, L: Locate> Codes<'o, 'v, L> {
     /// Appends `hashes`, which are sorted and follow those before.
     fn append_all(&mut self, hashes: &[u64]) -> Result<(), Unbuilt> {
         for &hash in hashes {
-            let (bucket, offset) = self.map.locate(hash);
+            let (bucket, offset) = self.plan.buckets.locate(KeyHash::from_raw(hash));
             while self.bucket() < bucket {
                 self.end_bucket()?;
             }

@@ -187,24 +187,24 @@ impl<'a> Bucket<'a> {
         }
     }
 
-    /// Returns whether `sought` is one of the offsets. It skips by rank the codes below it, then decodes.
+    /// Returns whether one of the offsets is in `from..=to`. It skips by rank the codes below, then decodes.
     ///
     /// The value after a run of unary bits follows from the number of its codes and the sum of their remainders. The
-    /// length of the first run is guessed from `sought` alone, so that no branch waits for the codes; it nearly always
+    /// length of the first run is guessed from `from` alone, so that no branch waits for the codes; it nearly always
     /// ends a few codes below. If it does not, as in overfull buckets, further runs follow that cannot lead too far: a
     /// unary bit advances the value by at most 2^r, a zero by exactly that, a one by its remainder and one.
     #[inline(always)]
-    pub(super) fn contains(self, tuning: &Tuning, sought: u64) -> bool {
-        let cursor = self.skip_below(tuning, sought);
-        match self.contains_soon(cursor) {
+    pub(super) fn has_within(self, tuning: &Tuning, from: u64, to: u64) -> bool {
+        let (cursor, len) = (self.skip_below(tuning, from), to - from);
+        match self.has_soon(cursor, len) {
             Ok(found) => found,
-            Err(further) => self.contains_from(further),
+            Err(further) => self.has_from(further, len),
         }
     }
 
     /// Returns the cursor behind some codes that lie below `sought`, few before the first that does not.
     #[inline(always)]
-    pub(super) fn skip_below(self, tuning: &Tuning, sought: u64) -> Cursor {
+    fn skip_below(self, tuning: &Tuning, sought: u64) -> Cursor {
         let mut cursor = Cursor { left: sought, unary: self.start, remainders: self.end };
         let first = tuning.first_skip(sought);
         cursor = self.skip(tuning, cursor, first, first).unwrap_or(cursor);
@@ -221,38 +221,39 @@ impl<'a> Bucket<'a> {
     }
 
     /// Returns whether one load contains the remainders of the next [`SOON`] codes, and a window those of their unary
-    /// bits that lie below the value sought.
+    /// bits that lie below the last value sought.
     #[inline(always)]
-    fn fits_one_load(self, cursor: Cursor) -> bool {
+    fn fits_one_load(self, cursor: Cursor, len: u64) -> bool {
         let width_of_all = SOON * self.remainder_bits;
         width_of_all <= bits::MAX_FIELD_BITS
             && cursor.remainders >= u64::from(width_of_all)
-            && cursor.left >> self.remainder_bits < u64::from(WINDOW_BITS - SOON)
+            && cursor.left.saturating_add(len) >> self.remainder_bits < u64::from(WINDOW_BITS - SOON)
     }
 
-    /// Returns whether the value sought is among the next [`SOON`] codes, or the cursor after them if they lie below
-    /// it. There is no branch on its place: a mispredicted branch would keep the next query from starting.
+    /// Returns whether a value up to `len` above the one sought is among the next [`SOON`] codes, or the cursor after
+    /// them if they lie below it. There is no branch on its place: a mispredicted branch would keep the next query from
+    /// starting.
     #[inline(always)]
-    fn contains_soon(self, cursor: Cursor) -> Result<bool, Cursor> {
+    fn has_soon(self, cursor: Cursor, len: u64) -> Result<bool, Cursor> {
         let Bucket { codes, remainder_bits, .. } = self;
         let Cursor { left, unary, remainders } = cursor;
         let width_of_all = SOON * remainder_bits;
-        if !self.fits_one_load(cursor) {
+        if !self.fits_one_load(cursor, len) {
             return Err(cursor);
         }
         let fields = bits::read(codes, remainders - u64::from(width_of_all), width_of_all);
         let mut window = bits::read(codes, unary, WINDOW_BITS);
-        // This is below zero once the value is passed, and then no gap equals it.
+        // This is below zero once the value is passed.
         let mut left = left as i64;
         let (mut found, mut sound, mut used, mut next) = (false, true, 0, remainders);
         for i in 1..=SOON {
-            // The result is 64 if the window has no one; its zeros alone then pass the value.
+            // The result is 64 if the window has no one; its zeros alone then pass all values.
             let one = u64::from(window.trailing_zeros());
             next -= u64::from(remainder_bits);
             sound &= unary + one < next;
             let remainder = fields >> ((SOON - i) * remainder_bits) & ((1 << remainder_bits) - 1);
             let gap = (((one - used) << remainder_bits) + remainder) as i64;
-            found |= sound & (gap == left);
+            found |= sound & (gap.wrapping_sub(left) as u64 <= len);
             left -= gap + 1;
             used = (one + 1).min(64);
             window &= window.wrapping_sub(1);
@@ -287,30 +288,30 @@ impl<'a> Bucket<'a> {
 
     /// Searches code by code.
     #[inline(always)]
-    fn contains_from(self, cursor: Cursor) -> bool {
+    fn has_from(self, cursor: Cursor, len: u64) -> bool {
         let Bucket { codes, remainder_bits, .. } = self;
         let Cursor { mut left, mut unary, mut remainders } = cursor;
         let (mut window_start, mut window) = (unary, bits::read(codes, unary, WINDOW_BITS));
         while let Some(remainder_start) = remainders.checked_sub(u64::from(remainder_bits)) {
             while window == 0 {
                 window_start += u64::from(WINDOW_BITS);
-                if window_start >= remainder_start {
+                // No code that is sought can follow this run of zeros.
+                let is_above = window_start - unary > left.saturating_add(len) >> remainder_bits;
+                if is_above || window_start >= remainder_start {
                     return false;
                 }
                 window = bits::read(codes, window_start, WINDOW_BITS);
             }
             let one = window_start + u64::from(window.trailing_zeros());
-            let quotient = one - unary;
-            if one >= remainder_start || quotient > left >> remainder_bits {
+            if one >= remainder_start {
                 return false;
             }
-            left -= quotient << remainder_bits;
-            let remainder = bits::read(codes, remainder_start, remainder_bits);
-            if remainder >= left {
-                return remainder == left;
+            let gap = ((one - unary) << remainder_bits) + bits::read(codes, remainder_start, remainder_bits);
+            if gap >= left {
+                return gap - left <= len;
             }
             // Each gap after the first is stored less one, as offsets are distinct.
-            left -= remainder + 1;
+            left -= gap + 1;
             (unary, remainders) = (one + 1, remainder_start);
             window &= window - 1;
         }

@@ -1,13 +1,14 @@
-//! The engines of golomb.
+//! The engines of a search.
 
-#[cfg(simd_x86_64)]
-use super::avx2;
 #[cfg(simd_avx512)]
 use super::avx512;
 use super::{Layout, Params, portable};
 #[cfg(simd_x86_64)]
-use super::{bmi2, search};
-use crate::hash::KeyHash;
+use super::{avx2, bmi2, search::suits};
+#[cfg(simd_x86_64)]
+use crate::cpu::Avx2;
+#[cfg(simd_avx512)]
+use crate::cpu::Avx512Vbmi2;
 
 crate::cpu::engines! {
     Params: {
@@ -15,12 +16,16 @@ crate::cpu::engines! {
         #[cfg(simd_x86_64)]
         Bmi2 => bmi2,
         #[cfg(simd_x86_64)]
-        Avx2 => avx2 if search::suits,
+        Avx2 => avx2 if suits::<Avx2>,
         #[cfg(simd_avx512)]
-        Avx512Vbmi2 => avx512 if search::suits,
+        Avx512Vbmi2 => avx512 if suits::<Avx512Vbmi2>,
     }
 
-    /// Returns whether the offset of `hash` is in its bucket.
+    /// Returns whether `bucket` may have this offset.
     #[inline]
-    fn may_contain(layout: &Layout, payload: &[u8], hash: KeyHash) -> bool;
+    fn may_contain(layout: &Layout, payload: &[u8], bucket: u64, offset: u64) -> bool;
+
+    /// Returns whether `bucket` may have an offset in `from..=to`.
+    #[inline]
+    fn may_have(layout: &Layout, payload: &[u8], bucket: u64, from: u64, to: u64) -> bool;
 }

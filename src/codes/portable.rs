@@ -2,14 +2,16 @@
 
 use super::{Layout, View};
 use crate::cpu::Portable;
-use crate::hash::KeyHash;
 
 #[inline(always)]
-pub(super) fn may_contain(_: Portable, layout: &Layout, payload: &[u8], hash: KeyHash) -> bool {
-    let view = View { layout, payload };
-    let (bucket, sought) = view.layout.params.buckets.locate(hash);
-    match view.bucket(bucket) {
-        Some(bucket) => bucket.contains(&view.layout.tuning, sought),
+pub(super) fn may_have(_: Portable, layout: &Layout, payload: &[u8], bucket: u64, from: u64, to: u64) -> bool {
+    match (View { layout, payload }).bucket(bucket) {
+        Some(bucket) => bucket.has_within(&layout.tuning, from, to),
         None => true,
     }
+}
+
+#[inline(always)]
+pub(super) fn may_contain(_: Portable, layout: &Layout, payload: &[u8], bucket: u64, offset: u64) -> bool {
+    may_have(Portable, layout, payload, bucket, offset, offset)
 }

@@ -1,20 +1,18 @@
 //! Every engine this machine has against the portable one, and that against decoding code by code.
 
-use super::build::build;
 use super::decode::Bucket;
 use super::engine::Engine;
 #[cfg(simd_x86_64)]
 use super::search::search;
-use super::{Buckets, ENTRIES_PER_BUCKET, MAX_REMAINDER_BITS, Params, Plan, View};
+use super::{Buckets, ENTRIES_PER_BUCKET, MAX_REMAINDER_BITS, Params, Plan, Source, View, build};
 use crate::error::DecodeError;
 use crate::hash::{KeyHash, mix};
 use crate::hash_set::Tally;
 use crate::output::{Built, Output};
 use std::vec::Vec;
 
-/// As format-spec.md words it: both starts by themselves, every offset decoded, none skipped.
-fn naive(view: &View<'_>, hash: KeyHash) -> bool {
-    let (bucket, sought) = view.layout.params.buckets.locate(hash);
+/// As `format/golomb.md` words it: both starts by themselves, every offset decoded, none skipped.
+fn naive(view: &View<'_>, bucket: u64, from: u64, to: u64) -> bool {
     let (start, end) = (view.start(bucket), view.start(bucket + 1));
     if start < view.layout.codes_start || start > end || end > view.layout.codes_end {
         return true;
@@ -23,24 +21,27 @@ fn naive(view: &View<'_>, hash: KeyHash) -> bool {
     if end - start > 512 * (u64::from(remainder_bits) + 2) {
         return true;
     }
-    Bucket { codes: view.payload, start, end, remainder_bits }.offsets().any(|offset| offset == sought)
+    let mut offsets = Bucket { codes: view.payload, start, end, remainder_bits }.offsets();
+    offsets.any(|offset| (from..=to).contains(&offset))
 }
 
-/// Compares all answers to `hashes`, and prefetches for them; `false` if `payload` is refused.
+/// Compares all answers to `hashes`, and to ranges that begin with them, and prefetches for them; `false` if `payload` is
+/// refused.
 fn agree(params: Params, payload: &[u8], hashes: &[u64]) -> bool {
     let Ok(mut layout) = View::check(params, payload, 0) else { return false };
     let engines: Vec<Engine> = Engine::all(&params).collect();
     for &hash in hashes {
-        let hash = KeyHash::from_raw(hash);
-        View::new(&layout, payload).prefetch(hash);
-        let expected = naive(&View::new(&layout, payload), hash);
+        let (bucket, from) = params.buckets.locate(KeyHash::from_raw(hash));
+        let len = mix(hash) >> (63 - mix(!hash) % 40);
+        let to = from.saturating_add(len).min(params.buckets.range - 1);
+        View::new(&layout, payload).prefetch_directory(bucket);
+        View::new(&layout, payload).prefetch_codes(bucket);
+        let [of_hash, of_range] = [from, to].map(|to| naive(&View::new(&layout, payload), bucket, from, to));
         for &engine in &engines {
             layout.engine = engine;
-            assert_eq!(
-                View::new(&layout, payload).may_contain(hash),
-                expected,
-                "{engine:?} {hash:?} {params:?} {payload:02x?}"
-            );
+            let view = View::new(&layout, payload);
+            let answers = [view.may_contain(KeyHash::from_raw(hash)), view.may_have(bucket, from, to)];
+            assert_eq!(answers, [of_hash, of_range], "{engine:?} {hash:?} {len} {params:?} {payload:02x?}");
         }
     }
     true
@@ -49,7 +50,7 @@ fn agree(params: Params, payload: &[u8], hashes: &[u64]) -> bool {
 /// Appends to `payload`, in which all hashes must be found.
 fn built(plan: Plan, hashes: &[u64], payload: &mut Vec<u8>) -> Params {
     let all = Tally::of(hashes.iter().copied());
-    let built = build((plan, plan.buckets), &mut hashes.to_vec(), None, all, &mut Output::Vec(payload), true);
+    let built = build(plan, Source::Remapped, &mut hashes.to_vec(), all, &mut Output::Vec(payload), true);
     let Ok(Built { params, is_checked: true }) = built else { panic!("{built:?}") };
     params
 }
@@ -147,7 +148,7 @@ fn engines_agree_where_entries_cluster() {
 #[cfg(simd_x86_64)]
 #[test]
 fn vectors_answer_most_queries() {
-    for remainder_bits in 5..=9 {
+    for remainder_bits in 5..=24 {
         let num_entries = 64 * 500;
         // As planned: 2^r times the rate is about ln 2.
         let buckets = Buckets { num: 500, range: (ENTRIES_PER_BUCKET << remainder_bits) * 3 / 2 };
@@ -158,10 +159,11 @@ fn vectors_answer_most_queries() {
         let params = built(plan, &hashes, &mut payload);
         let layout = View::check(params, &payload, 0).expect("sound");
         let unanswered = |hashes: &mut dyn Iterator<Item = u64>| {
-            let answers = hashes.map(KeyHash::from_raw).map(|hash| match Engine::best(&params) {
-                Engine::Avx2(proof) => search(proof, &layout, &payload, hash),
+            let answers = hashes.map(|hash| params.buckets.locate(KeyHash::from_raw(hash)));
+            let answers = answers.map(|(bucket, offset)| match Engine::best(&params) {
+                Engine::Avx2(proof) => search(proof, &layout, &payload, bucket, offset, offset),
                 #[cfg(simd_avx512)]
-                Engine::Avx512Vbmi2(proof) => search(proof, &layout, &payload, hash),
+                Engine::Avx512Vbmi2(proof) => search(proof, &layout, &payload, bucket, offset, offset),
                 _ => Some(true),
             });
             answers.filter(|answer| answer.is_none()).count() as u64
@@ -181,4 +183,23 @@ fn a_bit_behind_the_directory_is_named_by_its_place() {
     assert_eq!(error, DecodeError::Padding { offset_bytes: 101, found: 0x80 });
     let error = View::check(params, &[0, 0], 100).expect_err("no codes");
     assert_eq!(error, DecodeError::PayloadLength { declared_bytes: 3, actual_bytes: 2 });
+}
+
+/// The hash of a place is located there: of all places of few, and of some of up to 2⁶³.
+#[test]
+fn hashes_of_places_are_located_there() {
+    let check = |buckets: Buckets, place: (u64, u64)| {
+        assert_eq!(buckets.locate(KeyHash::from_raw(buckets.hash_at()(place))), place, "{buckets:?}");
+    };
+    for (num, range) in (1..20).flat_map(|num| (1..40).map(move |range| (num, range))) {
+        (0..num * range).for_each(|place| check(Buckets { num, range }, (place / range, place % range)));
+    }
+    for i in 0..100_000 {
+        let num = 1 + mix(i) % (1 << (mix(!i) % 27));
+        let most = (1u64 << 63) / num;
+        let range = if i % 3 == 0 { most } else { (1 + mix(i << 1) % most) >> (mix(i << 2) % 60) };
+        let buckets = Buckets { num, range: range.max(1) };
+        let place = (mix(i << 3) % num, mix(i << 4) % buckets.range);
+        [place, (0, 0), (num - 1, buckets.range - 1)].into_iter().for_each(|place| check(buckets, place));
+    }
 }

@@ -8,6 +8,7 @@ use super::{build, check, integers};
 use crate::block::OpenOptions;
 use crate::error::BuildError;
 use crate::frame::HEADER_LEN;
+use crate::output::{Built, fault};
 use core::fmt;
 use std::collections::TryReserveError;
 use std::vec::Vec;
@@ -171,7 +172,7 @@ impl RangeFilterBuilder {
             return Err(BuildError::TooLarge { num_entries: num_keys, payload_bytes, max_bytes });
         }
         let block = &mut out[start..];
-        crate::filter::fault::inject(&mut block[HEADER_LEN..]);
+        fault::inject(&mut block[HEADER_LEN..]);
         header::write(block, Some(MapParams::Cut(built.params)), num_keys, self.context);
         if !self.policy.self_check() {
             return Ok(());
@@ -184,7 +185,7 @@ impl RangeFilterBuilder {
     }
 
     /// Writes the header of a filter of integers.
-    fn finish_integers(&self, built: &integers::Built, block: &mut [u8]) -> Result<(), BuildError> {
+    fn finish_integers(&self, built: &Built<integers::Params>, block: &mut [u8]) -> Result<(), BuildError> {
         let num_keys = self.keys.len() as u64;
         header::write(block, Some(MapParams::Integers(built.params)), num_keys, self.context);
         let is_sound = !self.policy.self_check()

@@ -6,21 +6,8 @@
 //! # What is stored
 //!
 //! A hash is mapped monotonically to a *bucket* and an *offset* below `bucket_range` in it, both from the same 128-bit
-//! product. A bucket holds 64 entries on average. Its distinct offsets are stored in ascending order, as gaps. A gap
-//! consists of a *quotient*, gap >> r, in unary, and a *remainder* of r bits: Golomb's code with a power of two as
-//! divisor, which is Rice's. Quotients grow forward from the bucket's first bit, remainders backward from its end:
-//!
-//! ```text
-//!   start(b)                                                            start(b + 1)
-//!   | 0..01 0..01 1 0..01  ->        (zeros)        <- | rem 2 | rem 1 | rem 0 |
-//! ```
-//!
-//! So no count is stored, the place of the i-th remainder is known without reading the others, and the unary bits can
-//! be skipped by rank.
-//!
-//! A directory precedes the codes. It holds for each bucket the deviation of its start from a straight line, and every
-//! [`GROUP`] buckets an absolute *anchor*, to which the line is pinned. Around the line, starts perform a random walk
-//! of some hundred bits, so that 12 or 13 bits a bucket suffice, where plain offsets take 16 bits and a base.
+//! product. A bucket holds 64 entries on average. Its distinct offsets are stored in ascending order, as
+//! [bucketed codes](crate::codes), whose essay has their layout, their search and their builder.
 //!
 //! # Why a query is right
 //!
@@ -38,40 +25,15 @@
 //! 0.21 bits. In all, a filter is 20 % above the least size at a rate of 1/317 and 17 % at 1/1000: the lower the rate,
 //! the less the constant matters. At 1 % an entry takes 8.26 bits in all.
 //!
-//! # Why a query is fast, for a compressed set
-//!
-//! Decoding half a bucket code by code took 114 to 119 ns a query. Two observations make that unnecessary. The value
-//! that is reached after some unary bits depends only on the number of ones among them and on the sum of that number of
-//! remainders: so codes can be skipped by rank, with population counts and sums of packed fields. And gaps are random,
-//! so the number of unary bits that precede a value is nearly known from the value alone: the first skip is computed
-//! before any code is loaded, and hardly any branch that could be mispredicted waits for the codes.
-//!
-//! - `decode.rs` is the portable definition: it skips to a few codes below the value, then decodes six at once.
-//! - `search.rs` is the search with vectors (`avx2.rs`, `avx512.rs`): it compares the 16 codes that follow the skip at
-//!   once. Buckets at the ends of a payload, and those that deviate too far from the average (fewer than 2 of 100), are
-//!   left to the portable search.
-//!
-//! Absent keys at 1 % on a Zen 5 processor, paired with the search that decoded six codes, or 32 with AVX-512, after
-//! the skip: with AVX2 20.6 ns among ten thousand keys (.43 of the time), 118 ns among 50 million (.51); with AVX-512
-//! 15.3 (.63) and 107 (.76). Payloads beyond 4 MiB prefetch the codes where the bucket is expected while the directory
-//! is read; batches among 50 million keys take half the time. A query still takes about twice the time of ribbon's.
-//!
-//! # How the builder works
-//!
-//! Alone among the kinds it needs the hashes in order (`build.rs`). They are grouped by their upper bits and sorted
-//! group by group, in a level-1 cache, and each bucket's codes are written when its last hash has come. Line, deviations
-//! and the least width of the directory's fields follow from the lengths of all buckets, so the directory is written in
-//! the end and the codes are moved behind it. A build keeps 8 bytes a bucket beside the hashes. The length of the
-//! payload depends on the keys, and a plan can only estimate it (`plan.rs`).
-//!
-//! The check decodes the finished payload once, bucket by bucket as queries find them, and compares a tally of the
-//! offsets with that of the entries': 2 ns an entry, where a search for each takes 15 and more.
+//! # When hashes crowd
 //!
 //! Buckets have 64 entries on average because hashes are random. Hashes that share a bucket, by a weak hash function or
 //! on purpose, would make each query follow all of them: 183 µs for 100 000, and the check of a finished block n times
 //! that. Where values crowd within their buckets, or are equal, the first skip ends elsewhere, and a query takes four
 //! times as long. So a set that crowds is *remapped* ([`SetSeed`](crate::hash::SetSeed)), and readers answer *maybe* for
 //! a bucket that no writer makes ([`Params::max_bucket_bits`]).
+//!
+//! # Small filters
 //!
 //! In a compact frame a filter of one bucket describes itself in three bytes: its range is rounded up to half of 2^r.
 //! For 18 to 36 keys, as LevelDB has them in a filter, `golomb:9.2` takes 34.3 bytes and errs at 0.47 %, where
@@ -92,11 +54,9 @@ use crate::bytes;
 #[cfg(feature = "std")]
 use crate::codes::Buckets;
 use crate::codes::ENTRIES_PER_BUCKET;
-pub(crate) use crate::codes::{Params, View};
+pub(crate) use crate::codes::{Layout, Params, View};
 use crate::error::DecodeError;
 use crate::hash::KeyHash;
-
-pub(crate) type Layout = crate::codes::Layout;
 
 /// The widest remainder of a single bucket that a compact frame describes in two bytes.
 const MAX_SHORT_REMAINDER_BITS: u8 = 15;
@@ -185,12 +145,15 @@ impl<'a> KindView<'a> for View<'a> {
     }
 
     fn may_contain_all(&self, hashes: &[KeyHash], answers: &mut [bool]) {
-        in_batches(self.payload(), hashes, answers, |h| View::prefetch(self, h), |h| self.may_contain_near(h));
+        in_batches(self.payload(), hashes, answers, |h| self.prefetch(h), |h| self.may_contain_near(h));
     }
 
+    /// Prefetches the codes of the bucket of `hash`. The directory is read, not prefetched: it is a fortieth of the
+    /// whole and mostly cached, and without it the codes are located only to within some lines.
     #[inline]
     fn prefetch(&self, hash: KeyHash) {
-        View::prefetch(self, hash);
+        let (bucket, _) = self.params().buckets.locate(hash);
+        self.prefetch_codes(bucket);
     }
 
     /// An absent key's offset is uniform.

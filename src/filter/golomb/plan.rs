@@ -1,7 +1,7 @@
 //! The plan: from a size to a range and to the width of remainders.
 
 use super::{MAX_SHORT_REMAINDER_BITS, Params, short_range, sizing};
-use crate::codes::{self, ANCHOR_LEN, Buckets, Crowd, ENTRIES_PER_BUCKET, GROUP, MAX_REMAINDER_BITS};
+use crate::codes::{self, ANCHOR_LEN, Buckets, ENTRIES_PER_BUCKET, GROUP, MAX_REMAINDER_BITS, Source};
 use crate::filter::output::Output;
 use crate::filter::seam::{Built, Hashes, KindPlan, KindSettings, Mode, Planned, TooLong, Unbuilt};
 use crate::filter::size::Target;
@@ -56,13 +56,9 @@ impl KindSettings for Settings {
         };
         // Beyond these the hash's 64 bits, or the widest remainder, are the limit.
         let range_per_entry = range_per_entry.min(MAX_RANGE_PER_ENTRY).min(pow2(64) / num_entries as f64).max(1.0);
-        let remainder_bits = sizing::best_remainder_bits(range_per_entry);
-        let entries_per_bucket = num_entries as f64 / num_buckets as f64;
-        let bucket_range =
-            ((range_per_entry * entries_per_bucket) as u64).saturating_add(1).min(u64::MAX / num_buckets);
-        let buckets = Buckets { num: num_buckets, range: bucket_range };
-        let payload_bytes = expected_payload_bytes(buckets, remainder_bits, num_entries);
-        Ok(Planned { plan: Plan { buckets, remainder_bits: remainder_bits as u8 }, payload_bytes })
+        let plan = Plan::new(num_entries, range_per_entry);
+        let payload_bytes = expected_payload_bytes(plan.buckets, plan.remainder_bits.into(), num_entries);
+        Ok(Planned { plan, payload_bytes })
     }
 }
 
@@ -119,8 +115,8 @@ impl KindPlan for Plan {
 
     fn build(&self, hashes: Hashes<'_>, out: &mut Output<'_>, mode: Mode) -> Result<Built<Params>, Unbuilt> {
         let Hashes { hashes, are_remapped, all } = hashes;
-        let crowd = (!are_remapped).then(|| Crowd::new(self.buckets, hashes.len() as u64));
-        codes::build((*self, self.buckets), hashes, crowd, all, out, mode.checks)
+        let source = if are_remapped { Source::Remapped } else { Source::Hashes };
+        codes::build(*self, source, hashes, all, out, mode.checks)
     }
 
     /// A single bucket's range becomes the next that two bytes describe. That takes at most log₂(1 + 1/2n) bits an

@@ -2,27 +2,22 @@
 
 use super::super::keys::Keys;
 use super::bounds::Numbers;
-use super::codes::{Blocks, OrderedPlan};
+use super::codes::Blocks;
 use super::params::{MAX_LOG_BLOCK, MAX_WIDTH, Params};
+use crate::codes::{self, Plan, Source};
 use crate::error::NotIntegers;
-use crate::filter::output::Output;
-use crate::filter::{Unbuilt, fault};
 use crate::hash_set::Tally;
+use crate::output::{Built, Output, Unbuilt, fault};
 use std::vec::Vec;
 
 /// The most keys of a block. They share a bucket or two, of 64 codes on average.
 pub(super) const MAX_KEYS_PER_BLOCK: usize = 32;
 /// How many times as long as the ranges that the filter is for blocks are, if keys permit: most ranges then lie in one.
 const LOG_BLOCK_TO_RANGE: u32 = 3;
+/// The most places of a bucket: those of 2²⁶ buckets have two hashes each.
+const MAX_BUCKET_RANGE: u64 = 1 << 37;
 /// The most blocks that such a range has to have room for.
 const MAX_BLOCKS_TO_RANGE: u64 = 128;
-
-/// A payload that was appended.
-pub(in crate::range) struct Built {
-    pub(in crate::range) params: Params,
-    /// Whether all keys were found in it, if that was checked.
-    pub(in crate::range) is_checked: bool,
-}
 
 /// Returns the logarithm of the greatest blocks of which none has more than [`MAX_KEYS_PER_BLOCK`] of ascending numbers.
 fn log_least_span(numbers: impl Iterator<Item = u128>) -> u32 {
@@ -46,7 +41,7 @@ pub(in crate::range) fn build(
     range_per_key: f64,
     out: &mut Vec<u8>,
     checks: bool,
-) -> Result<Built, NotIntegers> {
+) -> Result<Built<Params>, NotIntegers> {
     let key_len = keys.common_len().ok_or_else(|| {
         let (shortest, longest) = keys.extent();
         NotIntegers::Lengths { shortest: shortest as u64, longest: longest as u64 }
@@ -62,28 +57,29 @@ pub(in crate::range) fn build(
     let start = out.len();
     let numbers = Numbers { prefix: &keys.get(0)[..prefix_len], width };
     let number = |index: usize| numbers.number(&keys.bytes()[index * key_len + prefix_len..]);
-    let plan = OrderedPlan::new(keys.len() as u64, range_per_key);
-    let places = plan.places();
-    let most = (len.max(1).ilog2() + LOG_BLOCK_TO_RANGE).min(places.bucket_range().ilog2()).min(MAX_LOG_BLOCK.into());
+    let mut plan = Plan::new(keys.len() as u64, range_per_key);
+    plan.buckets.range = plan.buckets.range.min(MAX_BUCKET_RANGE);
+    let (buckets, hash_at) = (plan.buckets, plan.buckets.hash_at());
+    let most = (len.max(1).ilog2() + LOG_BLOCK_TO_RANGE).min(buckets.range.ilog2()).min(MAX_LOG_BLOCK.into());
     let least = u64::BITS - (len.saturating_sub(1) / MAX_BLOCKS_TO_RANGE).leading_zeros();
     let crowded = log_least_span((0..keys.len()).map(number));
-    let mut codes = Vec::with_capacity(keys.len());
+    let mut hashes = Vec::with_capacity(keys.len());
     for log_len in (least..=most.min(crowded)).rev() {
-        let blocks = Blocks { places, log_len };
-        codes.clear();
+        let blocks = Blocks { buckets, log_len };
+        hashes.clear();
         let (mut all, mut block_before, mut first) = (Tally::default(), None, (0, 0));
         for index in 0..keys.len() {
             let (block, low) = blocks.split(number(index));
             if block_before != Some(block) {
                 (block_before, first) = (Some(block), blocks.locate(block));
             }
-            let code = plan.pack(blocks.code(first, low));
-            all = all + Tally::of([code]);
-            codes.push(code);
+            let hash = hash_at(blocks.code(first, low));
+            all = all + Tally::of([hash]);
+            hashes.push(hash);
         }
         out.extend_from_slice(numbers.prefix);
         fault::inject(&mut out[start..]);
-        match plan.build(&mut codes, all, &mut Output::Vec(out), checks) {
+        match codes::build(plan, Source::Places, &mut hashes, all, &mut Output::Vec(out), checks) {
             Ok(built) => {
                 let params = Params {
                     width: width as u8,
@@ -92,7 +88,7 @@ pub(in crate::range) fn build(
                     codes: built.params,
                 };
                 let is_checked =
-                    built.is_checked && codes.len() == keys.len() && out[start..].starts_with(numbers.prefix);
+                    built.is_checked && hashes.len() == keys.len() && out[start..].starts_with(numbers.prefix);
                 return Ok(Built { params, is_checked });
             }
             // A bucket is longer than readers permit.

@@ -1,15 +1,13 @@
-//! The codes of keys: the payload that `format/golomb.md` states.
+//! From the number of a block to its place.
 
 use crate::bytes;
-#[cfg(feature = "std")]
-pub(super) use crate::codes::ordered::OrderedPlan;
-pub(super) use crate::codes::ordered::{Dimensions, Ordered, Places};
+use crate::codes::Buckets;
 use crate::hash::KeyHasher;
 
-/// From the number of a block to its place.
+/// Blocks of numbers, and the buckets among whose places theirs are.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Blocks {
-    pub(super) places: Places,
+    pub(super) buckets: Buckets,
     /// Blocks have 2 to this power numbers, no more than a bucket has places.
     pub(super) log_len: u32,
 }
@@ -30,16 +28,16 @@ impl Blocks {
     /// Returns the bucket and the offset of a block's first number.
     #[inline(always)]
     pub(super) fn locate(&self, block: u128) -> (u64, u64) {
-        self.places.locate(KeyHasher::new(0).hash_unkeyed(&bytes::of_u128(block)))
+        self.buckets.locate(KeyHasher::new(0).hash_unkeyed(&bytes::of_u128(block)))
     }
 
-    /// Returns the code of the number `low` in the block that begins at `first`.
+    /// Returns the bucket and the offset of the number `low` in the block that begins at `first`.
     #[inline(always)]
     pub(super) const fn code(&self, first: (u64, u64), low: u64) -> (u64, u64) {
         let (bucket, offset) = (first.0, first.1 + low);
-        match offset.checked_sub(self.places.bucket_range()) {
+        match offset.checked_sub(self.buckets.range) {
             None => (bucket, offset),
-            Some(offset) => (self.places.next_bucket(bucket), offset),
+            Some(offset) => (self.buckets.next(bucket), offset),
         }
     }
 }

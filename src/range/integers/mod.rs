@@ -5,7 +5,7 @@
 //! Behind the bytes that all keys begin with, a key is a number of up to 16 bytes, the first of them the most
 //! significant. Numbers form blocks of 2^b. A block has a random place among U, the hash of its number; a key's code is
 //! that place and the key's lower b bits more, modulo U. The codes are stored in order, as one of the kinds of filter
-//! stores its hashes ([`codes`]).
+//! stores its hashes ([`crate::codes`]).
 //!
 //! # Why a query is right
 //!
@@ -34,6 +34,6 @@ mod query;
 mod tests;
 
 #[cfg(feature = "std")]
-pub(super) use build::{Built, build};
+pub(super) use build::build;
 pub(super) use params::Params;
 pub(super) use query::{Integers, Search};

@@ -1,7 +1,7 @@
 //! The parameters that the header stores.
 
-use super::codes::Dimensions;
 use crate::bytes;
+use crate::codes::{self, ENTRIES_PER_BUCKET};
 use crate::error::DecodeError;
 use crate::filter::PARAMS_LEN;
 use crate::frame::PARAMS_AT;
@@ -20,7 +20,7 @@ pub(in crate::range) struct Params {
     pub(super) width: u8,
     pub(super) log_block: u8,
     pub(in crate::range) prefix_len: u16,
-    pub(super) codes: Dimensions,
+    pub(super) codes: codes::Params,
 }
 
 impl Params {
@@ -34,13 +34,13 @@ impl Params {
         let mut out = [0; PARAMS_LEN];
         (out[0], out[FLAGS_AT], out[2]) = (self.width, IS_INTEGERS, self.log_block);
         (out[3], out[4]) = (self.codes.remainder_bits, self.codes.directory_bits);
-        out[5] = (self.codes.bucket_range >> 32) as u8;
+        out[5] = (self.codes.buckets.range >> 32) as u8;
         bytes::put_u16(&mut out, 6, self.prefix_len);
-        bytes::put_u32(&mut out, 8, self.codes.bucket_range as u32);
+        bytes::put_u32(&mut out, 8, self.codes.buckets.range as u32);
         out
     }
 
-    /// Reads the parameters of a filter of `num_entries` keys, at least 1. Those of codes are checked with the codes.
+    /// Reads the parameters of a filter of `num_entries` keys, at least 1.
     pub(super) fn decode(stored: &[u8; PARAMS_LEN], num_entries: u64) -> Result<Self, DecodeError> {
         if stored[FLAGS_AT] != IS_INTEGERS {
             return Err(DecodeError::Reserved { offset_bytes: (PARAMS_AT + FLAGS_AT) as u64, found: stored[FLAGS_AT] });
@@ -56,7 +56,8 @@ impl Params {
                 return Err(DecodeError::Parameter { name, value: value.into(), min: 0, max: max.into() });
             }
         }
-        let codes = Dimensions { num_entries, remainder_bits: stored[3], directory_bits: stored[4], bucket_range };
+        let fields = [stored[3], stored[4], ENTRIES_PER_BUCKET as u8];
+        let codes = codes::Params::new(fields, num_entries.div_ceil(ENTRIES_PER_BUCKET), bucket_range)?;
         Ok(Self { width, log_block, prefix_len: bytes::u16_at(stored, 6), codes })
     }
 
@@ -67,7 +68,7 @@ impl Params {
             ("log_block", self.log_block.into()),
             ("remainder_bits", self.codes.remainder_bits.into()),
             ("directory_bits", self.codes.directory_bits.into()),
-            ("bucket_range", self.codes.bucket_range),
+            ("bucket_range", self.codes.buckets.range),
         ]
     }
 }

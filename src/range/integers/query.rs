@@ -3,8 +3,9 @@
 use super::super::bounds::are_ordered;
 use super::super::query::Query;
 use super::bounds::Numbers;
-use super::codes::{Blocks, Ordered};
+use super::codes::Blocks;
 use super::params::Params;
+use crate::codes::{self, View};
 use crate::error::DecodeError;
 use crate::filter::PARAMS_LEN;
 use core::ops::Bound;
@@ -21,7 +22,7 @@ pub(super) const MAX_LONGEST_BUCKETS: u64 = 20;
 pub(in crate::range) struct Integers {
     pub(in crate::range) params: Params,
     blocks: Blocks,
-    codes: Ordered,
+    codes: codes::Layout,
 }
 
 /// A search in one block.
@@ -44,14 +45,15 @@ impl Integers {
         let params = Params::decode(stored, num_entries)?;
         let prefix_len = u64::from(params.prefix_len);
         let behind = payload.get(usize::from(params.prefix_len)..).unwrap_or(&[]);
-        let codes = Ordered::check(params.codes, behind, base + prefix_len).map_err(|error| match error {
+        let codes = View::check(params.codes, behind, base + prefix_len).map_err(|error| match error {
             DecodeError::PayloadLength { declared_bytes, .. } => DecodeError::PayloadLength {
                 declared_bytes: declared_bytes.saturating_add(prefix_len),
                 actual_bytes: payload.len() as u64,
             },
             error => error,
         })?;
-        Ok(Self { params, blocks: Blocks { places: codes.places(), log_len: params.log_block.into() }, codes })
+        let blocks = Blocks { buckets: params.codes.buckets, log_len: params.log_block.into() };
+        Ok(Self { params, blocks, codes })
     }
 
     /// Returns the most that empty ranges of `len` numbers pass, in a filter of `num_keys` keys.
@@ -60,7 +62,7 @@ impl Integers {
         let num_blocks = (u128::from(len.saturating_sub(1)) >> self.blocks.log_len) + 1 + u128::from(len > 1);
         match num_blocks > MAX_BLOCKS {
             true => 1.0,
-            false => (num_keys as f64 * len as f64 / self.blocks.places.num() as f64).min(1.0),
+            false => (num_keys as f64 * len as f64 / self.blocks.buckets.whole_range() as f64).min(1.0),
         }
     }
 
@@ -68,6 +70,11 @@ impl Integers {
     #[inline(always)]
     pub(in crate::range) fn prefix<'a>(&self, payload: &'a [u8]) -> &'a [u8] {
         &payload[..usize::from(self.params.prefix_len)]
+    }
+
+    #[inline(always)]
+    fn codes<'a>(&'a self, payload: &'a [u8]) -> View<'a> {
+        View::new(&self.codes, &payload[self.params.prefix_len.into()..])
     }
 
     #[inline(always)]
@@ -103,7 +110,7 @@ impl Integers {
             return Err(self.may_contain(payload, range));
         }
         let search = Search { place: self.blocks.locate(block), from, to };
-        self.codes.prefetch_directory(&payload[self.params.prefix_len.into()..], search.place.0);
+        self.codes(payload).prefetch_directory(search.place.0);
         Ok(search)
     }
 
@@ -111,20 +118,19 @@ impl Integers {
     #[inline]
     pub(in crate::range) fn prefetch(&self, payload: &[u8], search: &Search) {
         let (bucket, _) = self.blocks.code(search.place, search.from);
-        self.codes.prefetch_codes(&payload[self.params.prefix_len.into()..], bucket);
+        self.codes(payload).prefetch_codes(bucket);
     }
 
     /// Returns the answer of a search.
     #[inline]
     pub(in crate::range) fn finish(&self, payload: &[u8], search: &Search) -> bool {
-        let codes = &payload[self.params.prefix_len.into()..];
-        self.has_from(codes, search.place, search.from, search.to)
+        self.has_from(self.codes(payload), search.place, search.from, search.to)
     }
 
     #[inline(always)]
     fn may_contain(&self, payload: &[u8], range: Option<(u128, u128)>) -> bool {
         let Some((first, last)) = range else { return false };
-        let codes = &payload[self.params.prefix_len.into()..];
+        let codes = self.codes(payload);
         let ((block, from), (last_block, to)) = (self.blocks.split(first), self.blocks.split(last));
         if block == last_block {
             return self.has_within(codes, block, from, to);
@@ -134,11 +140,11 @@ impl Integers {
 
     /// Returns whether there may be a key in several blocks.
     #[inline(never)]
-    fn has_within_some(&self, codes: &[u8], (block, from): (u128, u64), (last_block, to): (u128, u64)) -> bool {
+    fn has_within_some(&self, codes: View<'_>, (block, from): (u128, u64), (last_block, to): (u128, u64)) -> bool {
         if last_block - block >= MAX_BLOCKS {
             return true;
         }
-        let mut left = MAX_LONGEST_BUCKETS * self.codes.max_bucket_bits();
+        let mut left = MAX_LONGEST_BUCKETS * self.params.codes.max_bucket_bits();
         (block..=last_block).any(|number| {
             let from = if number == block { from } else { 0 };
             let to = if number == last_block { to } else { self.blocks.last() };
@@ -155,31 +161,31 @@ impl Integers {
 
     /// Returns the number of bits of the buckets that have the codes of `from..=to` in the block that begins at `place`.
     #[inline(always)]
-    fn bits(&self, codes: &[u8], place: (u64, u64), from: u64, to: u64) -> Option<u64> {
+    fn bits(&self, codes: View<'_>, place: (u64, u64), from: u64, to: u64) -> Option<u64> {
         let ((bucket, from), (last_bucket, to)) = (self.blocks.code(place, from), self.blocks.code(place, to));
-        let bits = self.codes.bits(codes, bucket)?;
+        let bits = codes.bits(bucket)?;
         match bucket == last_bucket && from <= to {
             true => Some(bits),
-            false => Some(bits + self.codes.bits(codes, last_bucket)?),
+            false => Some(bits + codes.bits(last_bucket)?),
         }
     }
 
     /// Returns whether a code may be one of `from..=to` in `block`.
     #[inline(always)]
-    fn has_within(&self, codes: &[u8], block: u128, from: u64, to: u64) -> bool {
+    fn has_within(&self, codes: View<'_>, block: u128, from: u64, to: u64) -> bool {
         self.has_from(codes, self.blocks.locate(block), from, to)
     }
 
     /// Returns whether a code may be one of `from..=to` in the block that begins at `place`.
     #[inline(always)]
-    fn has_from(&self, codes: &[u8], place: (u64, u64), from: u64, to: u64) -> bool {
+    fn has_from(&self, codes: View<'_>, place: (u64, u64), from: u64, to: u64) -> bool {
         let ((bucket, from), (last_bucket, to)) = (self.blocks.code(place, from), self.blocks.code(place, to));
         // Where there is one bucket, the end of it may be followed by its start.
         if bucket == last_bucket && from <= to {
-            return self.codes.may_have(codes, bucket, from, to);
+            return codes.may_have(bucket, from, to);
         }
-        let end = self.blocks.places.bucket_range() - 1;
-        self.codes.may_have(codes, bucket, from, end) || self.codes.may_have(codes, last_bucket, 0, to)
+        let end = self.blocks.buckets.range - 1;
+        codes.may_have(bucket, from, end) || codes.may_have(last_bucket, 0, to)
     }
 
     /// Returns this with each engine of the processor, the portable one first.

@@ -19,6 +19,10 @@ declare -A slow_in_format_tests=(
   ["agreement::small_sets_agree"]="larger sets and any sets are compared"
   ["order::"]="the order of keys; no machine has one of its own"
   ["ribbon::equations_that_cross_a_cut"]="a minute: a large table; smaller ones are compared with the document"
+  ["ribbon::the_writers_layers_are"]="half a minute: the same layers as elsewhere by the golden files"
+  ["ranges::no_range_of_any_small_set"]="a minute: every small set; the sets of many keys are run"
+  ["hostile::sets_of_every_shape"]="a minute: builds of odd sets, whose bytes the golden files compare"
+  ["accepted::every_policy_that_is_parsed"]="a minute: thousands of policies; no machine parses or sizes them otherwise"
 )
 # shellcheck disable=SC2034
 declare -A slow_in_library_tests=(

@@ -4,43 +4,10 @@
 use crate::aligned::Changing;
 use crate::harness::Stored;
 use crate::*;
+use testkit::mistakes::Outcome::{Denies, Maybe, PanicsInDebug, Refused};
+use testkit::mistakes::{Row, Tried, assert_listed, commit, refused};
 
 const NUM_KEYS: usize = 1000;
-
-/// What becomes of a mistake.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
-    /// An error at the call, or at the next finish.
-    Refused,
-    /// No stored key is denied.
-    Maybe,
-    /// Nearly all stored keys are denied.
-    Denies,
-    /// The same, but a debug build panics.
-    PanicsInDebug,
-}
-use Outcome::{Denies, Maybe, PanicsInDebug, Refused};
-
-/// The number of stored keys that are denied, or a refusal.
-type Tried = Result<usize, String>;
-
-type Row = (&'static str, Outcome, fn() -> Tried);
-
-fn outcome(mistake: fn() -> Tried) -> Outcome {
-    match catch_unwind(AssertUnwindSafe(mistake)) {
-        Err(_) => PanicsInDebug,
-        Ok(Err(_)) => Refused,
-        Ok(Ok(0)) => Maybe,
-        Ok(Ok(denied)) => {
-            assert!(denied > NUM_KEYS * 9 / 10, "{denied} denied, which is neither none nor all");
-            Denies
-        }
-    }
-}
-
-fn refused(error: impl std::fmt::Display) -> String {
-    error.to_string()
-}
 
 const WHOLE: KeyTransform = KeyTransform::WholeKey;
 const PREFIX: KeyTransform = KeyTransform::FixedPrefix { len: 4 };
@@ -370,28 +337,11 @@ const UNNOTICED: &[Row] = &[
 
 #[test]
 fn mistakes_are_refused_or_maybe_or_listed() {
-    let expected_here = |expected| match expected {
-        PanicsInDebug if !cfg!(debug_assertions) => Denies,
-        expected => expected,
-    };
-    for &(mistake, expected, commit) in NOTICED.iter().chain(UNNOTICED) {
-        assert_eq!(outcome(commit), expected_here(expected), "{mistake}");
-    }
-    assert!(NOTICED.iter().all(|(_, outcome, _)| matches!(outcome, Refused | Maybe)));
-    println!("counted: {} mistakes that are noticed, {} that are listed", NOTICED.len(), UNNOTICED.len());
+    commit("mistakes", [NOTICED, UNNOTICED], NUM_KEYS * 9 / 10);
 }
 
 /// The document lists what goes unnoticed, all of it and nothing else, and names the builds that panic.
 #[test]
 fn the_document_lists_every_mistake_that_goes_unnoticed() {
-    let document = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/EMBEDDING.md")).expect("a document");
-    let (_, section) = document.split_once("\n## Which mistakes go unnoticed?\n").expect("a section");
-    let table = section.lines().skip_while(|line| !line.starts_with("|---")).skip(1);
-    let rows = table.take_while(|line| line.starts_with('|')).map(|line| {
-        let cells: Vec<_> = line.split('|').map(str::trim).collect();
-        assert!(cells.len() == 5 && !cells[3].is_empty(), "{line}");
-        (cells[1], if cells[2].contains("debug build panics") { PanicsInDebug } else { Denies })
-    });
-    let listed: Vec<_> = UNNOTICED.iter().map(|&(mistake, outcome, _)| (mistake, outcome)).collect();
-    assert_eq!(rows.collect::<Vec<_>>(), listed);
+    assert_listed("## Which mistakes go unnoticed?", UNNOTICED);
 }

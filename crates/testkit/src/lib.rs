@@ -5,6 +5,7 @@
 //! - [`assembled`], [`trailers`]: frames from parameters, without the library's builder.
 //! - [`material`], [`random`], [`harness`]: keys, policies and blocks; partitioned filters in a file of bytes.
 //! - [`specification`]: the document and its vectors.
+//! - [`mistakes`]: tables of plausible mistakes, and the list in EMBEDDING.md.
 //! - [`extent`], [`exchange`]: how much a test tries; files that other machines wrote.
 //! - [`store`]: the store's files, and a disk that fails and forgets.
 
@@ -21,6 +22,7 @@ pub mod harness;
 )]
 pub mod integer_oracle;
 pub mod material;
+pub mod mistakes;
 pub mod oracle;
 pub mod random;
 pub mod range_oracle;

@@ -2,43 +2,13 @@
 //! EMBEDDING.md lists under the same names. Each row commits its mistake.
 
 use crate::*;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use testkit::mistakes::Outcome::{Denies, Maybe, PanicsInDebug, Refused};
+use testkit::mistakes::{Row, Tried, assert_listed, commit, refused};
 
 const KEYS: i64 = 400;
 
-/// What becomes of a mistake.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
-    /// An error at the call, or at the next finish.
-    Refused,
-    /// No stored value is denied.
-    Maybe,
-    /// Nearly all stored values are denied.
-    Denies,
-    /// The same, but a debug build panics.
-    PanicsInDebug,
-}
-use Outcome::{Denies, Maybe, PanicsInDebug, Refused};
-
-/// The number of stored values that are denied, or a refusal.
-type Tried = Result<usize, String>;
-
-type Row = (&'static str, Outcome, fn() -> Tried);
-
 /// Value number k, which may borrow from the text.
 type Make = for<'a> fn(&'a mut String, i64) -> Value<'a>;
-
-fn outcome(mistake: fn() -> Tried) -> Outcome {
-    match catch_unwind(AssertUnwindSafe(mistake)) {
-        Err(_) => PanicsInDebug,
-        Ok(Err(_)) => Refused,
-        Ok(Ok(0)) => Maybe,
-        Ok(Ok(denied)) => {
-            assert!(denied > KEYS as usize * 9 / 10, "{denied} denied, which is neither none nor all");
-            Denies
-        }
-    }
-}
 
 fn builder(class: ValueClass) -> SetBuilder {
     SetBuilder::new(&policy("blocked:20,seed=7"), &[SetColumn::new("c", class).with_slices(2)]).expect("a builder")
@@ -49,8 +19,8 @@ fn file(class: ValueClass, write: impl FnOnce(&mut FileWriter<'_>)) -> Result<Fi
     let mut builder = builder(class);
     let mut file = builder.file("f", 1).expect("a file");
     write(&mut file);
-    file.finish().map_err(|error| error.to_string())?;
-    open(&builder.finish().map_err(|error| error.to_string())?, None)
+    file.finish().map_err(refused)?;
+    open(&builder.finish().map_err(refused)?, None)
 }
 
 fn open(bytes: &[u8], hasher: Option<KeyHasher>) -> Result<FilterSet, String> {
@@ -60,7 +30,7 @@ fn open(bytes: &[u8], hasher: Option<KeyHasher>) -> Result<FilterSet, String> {
             Ok(*set)
         }
         Ok(Opening::Needs(range)) => panic!("all bytes were given, {range:?} is asked for"),
-        Err(error) => Err(error.to_string()),
+        Err(error) => Err(refused(error)),
     }
 }
 
@@ -96,6 +66,11 @@ fn numbers(name: &str, identity: u64, column: &str) -> Tried {
     denied(&file(ValueClass::Number, add_all(int))?, name, identity, column, int)
 }
 
+/// The set of the file when it had other numbers.
+fn other_values() -> Result<FilterSet, String> {
+    file(ValueClass::Number, |file| (KEYS..2 * KEYS).for_each(|key| assert!(file.add(0, Value::Int(key)))))
+}
+
 fn text(of: &mut String, key: i64, suffix: &str) {
     *of = format!("value {key}{suffix}");
 }
@@ -103,12 +78,12 @@ fn text(of: &mut String, key: i64, suffix: &str) {
 /// What is refused or *maybe*.
 const NOTICED: &[Row] = &[
     ("nothing was added to a column", Maybe, || denied(&file(ValueClass::Number, |_| {})?, "f", 1, "c", int)),
-    ("a set without files", Refused, || builder(ValueClass::Number).finish().map(|_| 0).map_err(|e| e.to_string())),
+    ("a set without files", Refused, || builder(ValueClass::Number).finish().map(|_| 0).map_err(refused)),
     ("a second finish", Refused, || {
         let mut builder = builder(ValueClass::Number);
         builder.file("f", 1).expect("a file").finish().expect("a file without filters");
-        builder.finish().map_err(|error| error.to_string())?;
-        builder.finish().map(|_| 0).map_err(|error| error.to_string())
+        builder.finish().map_err(refused)?;
+        builder.finish().map(|_| 0).map_err(refused)
     }),
     ("a file is begun and not finished", Maybe, || {
         let mut builder = builder(ValueClass::Number);
@@ -119,7 +94,7 @@ const NOTICED: &[Row] = &[
     ("two parts of a file under one name", Refused, || {
         let mut builder = builder(ValueClass::Number);
         builder.file("f", 1).expect("a file").finish().expect("a file without filters");
-        builder.file("f", 1).map(|_| 0).map_err(|error| error.to_string())
+        builder.file("f", 1).map(|_| 0).map_err(refused)
     }),
     ("names of another form", Maybe, || numbers("./f", 1, "c")),
     ("an identity of other parts", Maybe, || numbers("f", 2, "c")),
@@ -190,15 +165,11 @@ const NOTICED: &[Row] = &[
 const UNNOTICED: &[Row] = &[
     ("an identity that stays when the file changes, such as a constant", Denies, || {
         // The file had other values when the set was written.
-        let set =
-            file(ValueClass::Number, |file| (KEYS..2 * KEYS).for_each(|key| assert!(file.add(0, Value::Int(key)))))?;
-        denied(&set, "f", 1, "c", int)
+        denied(&other_values()?, "f", 1, "c", int)
     }),
     ("the files are listed in an older state than they are read", Denies, || {
-        let set =
-            file(ValueClass::Number, |file| (KEYS..2 * KEYS).for_each(|key| assert!(file.add(0, Value::Int(key)))))?;
         let (listed, _read) = (1, 2);
-        denied(&set, "f", listed, "c", int)
+        denied(&other_values()?, "f", listed, "c", int)
     }),
     ("a writer leaves out values", Denies, || {
         denied(&file(ValueClass::Number, |file| assert!(file.add(0, Value::Int(KEYS))))?, "f", 1, "c", int)
@@ -265,26 +236,11 @@ const UNNOTICED: &[Row] = &[
 
 #[test]
 fn mistakes_have_the_outcomes_that_are_stated() {
-    for &(mistake, expected, commit) in NOTICED.iter().chain(UNNOTICED) {
-        let expected = if expected == PanicsInDebug && !cfg!(debug_assertions) { Denies } else { expected };
-        assert_eq!(outcome(commit), expected, "{mistake}");
-    }
-    assert!(NOTICED.iter().all(|(_, outcome, _)| matches!(outcome, Refused | Maybe)));
-    println!("counted: {} mistakes with sets that are noticed, {} that are not", NOTICED.len(), UNNOTICED.len());
+    commit("mistakes with sets", [NOTICED, UNNOTICED], KEYS as usize * 9 / 10);
 }
 
 /// The document lists what goes unnoticed, all of it and nothing else, and names the builds that panic.
 #[test]
 fn the_document_lists_every_mistake_that_goes_unnoticed() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../EMBEDDING.md");
-    let document = std::fs::read_to_string(path).expect("a document");
-    let (_, section) = document.split_once("\n### Of filter sets\n").expect("a section");
-    let table = section.lines().skip_while(|line| !line.starts_with("|---")).skip(1);
-    let rows = table.take_while(|line| line.starts_with('|')).map(|line| {
-        let cells: Vec<_> = line.split('|').map(str::trim).collect();
-        assert!(cells.len() == 5 && !cells[3].is_empty(), "{line}");
-        (cells[1].to_owned(), if cells[2].contains("debug build panics") { PanicsInDebug } else { Denies })
-    });
-    let listed: Vec<_> = UNNOTICED.iter().map(|&(mistake, outcome, _)| (mistake.to_owned(), outcome)).collect();
-    assert_eq!(rows.collect::<Vec<_>>(), listed);
+    assert_listed("### Of filter sets", UNNOTICED);
 }

@@ -1,5 +1,5 @@
 //! The constants by which an automatic policy compares kinds, as each kind's settings have them: `SPEED` in
-//! `src/filter/<kind>/plan.rs`. Prints lines to paste below the names of their files, with the processor's name, and
+//! `src/keys/kinds/<kind>/plan.rs`. Prints lines to paste below the names of their files, with the processor's name, and
 //! below each kind's line the one that the library has, so that the two can be compared.
 //!
 //! | field | measured |
@@ -29,7 +29,7 @@ fn main() {
     if std::env::args().any(|arg| arg == "--test") {
         return;
     }
-    println!("// src/filter/speed.rs\n//! The constants were measured on one core of: {}.\n", processor());
+    println!("// src/keys/kinds/speed.rs\n//! The constants were measured on one core of: {}.\n", processor());
     let mut checks = Vec::new();
     for &kind in FilterKind::ALL {
         let policy = FilterPolicy::with_bits_per_key(kind, 10.0).expect("a legal size");
@@ -38,7 +38,7 @@ fn main() {
             sizes.map(|(num_keys, num_builds)| measure(policy.clone(), num_keys, num_builds));
         let unchecked = measure(policy.with_self_check(false), KEYS, 7);
         checks.push(format!("{kind} {:.1}", middle.build_ns - unchecked.build_ns));
-        println!("// src/filter/{kind}/plan.rs");
+        println!("// src/keys/kinds/{kind}/plan.rs");
         print("", [middle.build_ns, cached.query_ns, uncached.query_ns]);
         let Measured { block_len, false_positive_rate, .. } = middle;
         println!("// {KEYS} keys in {block_len} bytes, of absent ones {:.4} % pass", false_positive_rate * 100.0);

@@ -1,5 +1,5 @@
-//! The list of the kinds of filter. All that a kind is lies in its folder, `filter/<kind>`; every enum and every match
-//! over kinds is made from this list.
+//! The list of the kinds of block. All that a kind of the family of keys is lies in its folder, `keys/kinds/<kind>`;
+//! every enum and every match over these kinds is made from this list.
 
 use core::fmt;
 use core::str::FromStr;
@@ -80,6 +80,56 @@ macro_rules! filter_kind {
     };
 }
 kinds!(filter_kind);
+
+/// The structure of a block, as the header's kind tag states it: one kind for each filter of keys, and one for all
+/// filters of ranges.
+///
+/// ```
+/// use filterblock::{BlockKind, FilterKind};
+/// assert_eq!(BlockKind::from_tag(2), Some(BlockKind::Keys(FilterKind::Blocked)));
+/// assert_eq!(BlockKind::from_tag(6), Some(BlockKind::Ranges));
+/// assert_eq!(BlockKind::from_tag(0), None);
+/// assert_eq!(BlockKind::Ranges.to_string(), "range");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum BlockKind {
+    /// A filter of keys, which [`FilterBlock`](crate::FilterBlock) reads.
+    Keys(FilterKind),
+    /// A filter of ranges, which [`RangeFilter`](crate::range::RangeFilter) reads.
+    Ranges,
+}
+
+pub(crate) const RANGES_TAG: u8 = 6;
+const _: () = assert!(FilterKind::from_tag(RANGES_TAG).is_none());
+
+impl BlockKind {
+    /// The tag on the wire.
+    pub const fn tag(self) -> u8 {
+        match self {
+            Self::Keys(kind) => kind.tag(),
+            Self::Ranges => RANGES_TAG,
+        }
+    }
+
+    /// Returns the kind with this tag, if this version knows it.
+    pub const fn from_tag(tag: u8) -> Option<Self> {
+        match (FilterKind::from_tag(tag), tag) {
+            (Some(kind), _) => Some(Self::Keys(kind)),
+            (None, RANGES_TAG) => Some(Self::Ranges),
+            (None, _) => None,
+        }
+    }
+}
+
+impl fmt::Display for BlockKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Keys(kind) => kind.fmt(f),
+            Self::Ranges => f.pad("range"),
+        }
+    }
+}
 
 /// The fastest to build and to query.
 impl Default for FilterKind {

@@ -90,41 +90,40 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod bits;
-mod block;
+#[cfg(feature = "std")]
+mod build;
 mod bytes;
 mod codes;
 mod cpu;
 mod error;
-mod filter;
 mod frame;
 mod hash;
-#[cfg(feature = "std")]
-mod hash_set;
+mod keys;
 mod kind;
 mod math;
-#[cfg(feature = "std")]
-mod output;
 pub mod partition;
-mod policy;
-pub mod range;
+mod ranges;
 pub mod sizing;
 
-#[cfg(feature = "std")]
-pub use block::{AlignedBytes, CombineError, FilterBlockBuilder};
-pub use block::{
-    CompactFrameReader, FORMAT_VERSION, FilterBlock, FilterBlockReader, MAGIC, OpenError, OpenOptions, ThinError,
-    probe_tables,
-};
 pub use cpu::detected_engines;
+#[cfg(feature = "std")]
+pub use error::ParsePolicyError;
 pub use error::{BuildError, DecodeError, DecodeErrorClass, NotIntegers, TransformId};
+pub use frame::{FORMAT_VERSION, HEADER_LEN, MAGIC, OpenError, OpenOptions};
+pub use hash::{CustomTransform, EntryHasher, EntryOf, KeyHash, KeyHasher, KeyTransform};
 #[cfg(feature = "std")]
-pub use filter::size::FilterSize;
-pub use frame::HEADER_LEN;
-pub use hash::{KeyHash, KeyHasher};
-pub use kind::{FilterKind, UnknownKindName};
+pub use keys::kinds::size::FilterSize;
 #[cfg(feature = "std")]
-pub use policy::{Choice, FilterPolicy, KindCost, ParsePolicyError, Workload};
-pub use policy::{CustomTransform, EntryHasher, EntryOf, KeyTransform};
+pub use keys::policy::{Choice, FilterPolicy, KindCost, Workload};
+#[cfg(feature = "std")]
+pub use keys::{AlignedBytes, CombineError, FilterBlockBuilder};
+pub use keys::{CompactFrameReader, FilterBlock, FilterBlockReader, ThinError, probe_tables};
+pub use kind::{BlockKind, FilterKind, UnknownKindName};
+
+pub mod range {
+    //! Filters of ranges: whether a table may have a key between two bounds, or with a prefix.
+    pub use crate::ranges::*;
+}
 
 /// The README's example, compiled and run.
 #[cfg(all(doctest, feature = "std"))]

@@ -2,27 +2,18 @@
 //! name a byte order, and where a kind may be named. And how long a file of any package may be.
 
 use filterblock::FilterKind;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Layers from the bottom up, of the library or of a module's files: a module may import those before its own. Between
-/// packages the compiler enforces this. In `filter` a folder is a kind; `sizing` has the kinds' mathematics, as users see
-/// it.
-const LAYERS: &[(&str, &str)] = &[
-    (
-        "src",
-        "kind error bytes hash hash_set math cpu bits output codes filter frame policy block range partition sizing",
-    ),
-    (
-        "src/block",
-        "aligned checksums fields header thin queries reader compact options tables combine self_check payload builder \
-         tests",
-    ),
-    (
-        "src/range",
-        "order bits code form layout group query inner search portable avx2 avx512 engine bounds keys integers header reader tables \
-         weigh plan build policy check builder tests work",
-    ),
-];
+/// The modules of `src` from the bottom up: each may import those before its own. `keys` and `ranges` are the two
+/// families, and know nothing of each other; in `keys/kinds` a folder is a kind. Between packages the compiler enforces
+/// this.
+const LAYERS: &str = "kind bytes bits cpu math error hash build codes frame keys ranges partition sizing";
+const STRANGERS: [&str; 2] = ["keys", "ranges"];
+
+/// The most modules of a folder, and the longest chain of imports among them.
+const MAX_MODULES: usize = 16;
+const MAX_FLOORS: usize = 6;
 
 /// Files that may hold `unsafe`, by prefix: SIMD. (The macros of `cpu/` expand to it in their callers.) Of the other
 /// packages, the C library has it and the rest forbids it.
@@ -30,17 +21,17 @@ const UNSAFE_FILES: &[&str] = &[
     "src/codes/avx2.rs",
     "src/codes/avx512.rs",
     "src/cpu/",
-    "src/filter/blocked/avx2/",
-    "src/filter/blocked/avx512/",
-    "src/filter/blocked/inlined.rs",
-    "src/filter/blocked/lanes.rs",
-    "src/filter/blocked/neon/",
-    "src/filter/blocked/query.rs",
-    "src/filter/ribbon/avx2.rs",
-    "src/filter/ribbon/avx512.rs",
-    "src/filter/ribbon/neon.rs",
-    "src/range/avx2.rs",
-    "src/range/avx512.rs",
+    "src/keys/kinds/blocked/avx2/",
+    "src/keys/kinds/blocked/avx512/",
+    "src/keys/kinds/blocked/inlined.rs",
+    "src/keys/kinds/blocked/lanes.rs",
+    "src/keys/kinds/blocked/neon/",
+    "src/keys/kinds/blocked/query.rs",
+    "src/keys/kinds/ribbon/avx2.rs",
+    "src/keys/kinds/ribbon/avx512.rs",
+    "src/keys/kinds/ribbon/neon.rs",
+    "src/ranges/cut/search/avx2.rs",
+    "src/ranges/cut/search/avx512.rs",
 ];
 
 const MAX_LINES: usize = 500;
@@ -109,84 +100,117 @@ fn literal_len(text: &str, quote: char) -> usize {
     text.len()
 }
 
-/// The names after each `crate::` in `code`: one name, or the first names of a braced group.
-fn imported(code: &str) -> Vec<String> {
-    let name = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
-    let mut names = Vec::new();
-    for (at, _) in code.match_indices("crate::") {
-        // `pub(crate)` and `$crate` are not paths of this kind; `filterblock::crate::` does not exist.
-        let rest = &code[at + "crate::".len()..];
-        let Some(group) = rest.strip_prefix('{') else {
-            names.push(name(rest));
-            continue;
-        };
-        let (mut depth, mut item) = (0, String::new());
-        for c in group.chars() {
-            match c {
-                '}' if depth == 0 => break,
-                ',' if depth == 0 => names.push(name(std::mem::take(&mut item).trim())),
-                '{' => depth += 1,
-                '}' => depth -= 1,
-                _ if depth == 0 => item.push(c),
-                _ => {}
-            }
+/// The module of a file: `["keys", "kinds"]` for `src/keys/kinds/mod.rs`.
+fn module_of(file: &str) -> Vec<String> {
+    let path = file.trim_start_matches("src/").trim_end_matches(".rs");
+    path.split('/').filter(|name| *name != "mod").map(str::to_owned).collect()
+}
+
+/// The absolute paths that `code` of `module` names after `crate::` or `super::`, as far as they name modules.
+fn imported(module: &[String], code: &str) -> Vec<Vec<String>> {
+    let mut paths = Vec::new();
+    for (at, word) in code.match_indices("crate::").chain(code.match_indices("super::")) {
+        let before = &code[..at];
+        if before.ends_with("super::") || before.ends_with('$') {
+            continue; // A chain is read from its first link, and a macro's `$crate` is that of its callers.
         }
-        names.push(name(item.trim()));
+        let (mut rest, mut base) = (&code[at..], if word == "crate::" { Vec::new() } else { module.to_vec() });
+        while let Some(shorter) = rest.strip_prefix("super::") {
+            base.pop();
+            rest = shorter;
+        }
+        collect_tree(rest.strip_prefix("crate::").unwrap_or(rest), &base, &mut paths);
     }
-    names.retain(|name| !name.is_empty());
-    names
+    paths
 }
 
-/// The names after a chain of `super::` that leads from the module of `file` to the crate's root.
-fn imported_upward(file: &str, code: &str) -> Vec<String> {
-    let path = file.trim_end_matches(".rs").trim_end_matches("/mod");
-    let to_root = "super::".repeat(path.split('/').count());
-    imported(&code.replace(&to_root, "crate::").replace("super::crate::", "crate::"))
-}
-
-#[test]
-fn layers_only_look_down() {
-    let sources = sources();
-    for (folder, layers) in LAYERS {
-        let layers: Vec<_> = layers.split(' ').collect();
-        let layer = |name: &str| layers.iter().position(|layer| *layer == name);
-        let is_root = *folder == "src";
-        let (mut forbidden, mut seen) = (Vec::new(), 0);
-        for (file, source) in &sources {
-            let Some(file) = file.strip_prefix(folder).and_then(|file| file.strip_prefix('/')) else {
-                continue;
-            };
-            let module = file.split('/').next().unwrap_or("").trim_end_matches(".rs");
-            if ["lib", "mod"].contains(&module) {
-                continue;
-            }
-            let Some(own) = layer(module) else {
-                forbidden.push(format!("{folder}/{file} belongs to no layer"));
-                continue;
-            };
-            let mut code = library_code(source);
-            if !is_root {
-                // The imports from elsewhere, which are the package's matter.
-                code = code.replace("crate::", "");
-            }
-            for name in imported_upward(file, &code) {
-                // Names of the root itself are what `lib.rs` publishes from modules.
-                let is_module = name.starts_with(char::is_lowercase);
-                seen += usize::from(is_module);
-                if is_module && name != module && layer(&name).is_none_or(|other| other > own) {
-                    forbidden.push(format!("{folder}/{file} imports {name}"));
+/// Adds the paths of a `use` tree, and returns what follows it.
+fn collect_tree<'a>(mut rest: &'a str, base: &[String], paths: &mut Vec<Vec<String>>) -> &'a str {
+    let mut path = base.to_vec();
+    loop {
+        rest = rest.trim_start();
+        if let Some(group) = rest.strip_prefix('{') {
+            rest = group;
+            loop {
+                rest = collect_tree(rest, &path, paths).trim_start();
+                match rest.strip_prefix(',') {
+                    Some(next) => rest = next,
+                    None => return rest.strip_prefix('}').unwrap_or(rest),
                 }
             }
         }
-        let least = if is_root { 30 } else { layers.len() };
-        assert!(seen > least, "{folder}: only {seen} imports found: the test has gone blind");
-        assert!(forbidden.is_empty(), "forbidden:\n{}", forbidden.join("\n"));
+        let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+        path.push(rest[..end].to_owned());
+        rest = &rest[end..];
+        match rest.strip_prefix("::") {
+            Some(next) => rest = next,
+            None => break,
+        }
+    }
+    path.retain(|name| name.starts_with(|c: char| c.is_lowercase()) && name != "self");
+    paths.push(path);
+    rest
+}
+
+/// For each folder of `src`, its modules, and for each of these the other modules of the folder that it imports.
+fn folders() -> BTreeMap<Vec<String>, BTreeMap<String, BTreeSet<String>>> {
+    let sources = sources();
+    let mut folders: BTreeMap<_, BTreeMap<_, BTreeSet<_>>> = BTreeMap::new();
+    for (file, _) in sources.iter().filter(|(file, _)| !is_test(file) && file != "src/lib.rs") {
+        let mut module = module_of(file);
+        while let Some(name) = module.pop() {
+            folders.entry(module.clone()).or_default().entry(name).or_default();
+        }
+    }
+    for (file, source) in sources.iter().filter(|(file, _)| !is_test(file) && file != "src/lib.rs") {
+        let module = module_of(file);
+        for path in imported(&module, &library_code(source)) {
+            let shared = module.iter().zip(&path).take_while(|(a, b)| a == b).count();
+            let (Some(own), Some(other)) = (module.get(shared), path.get(shared)) else { continue };
+            let modules = folders.get_mut(&module[..shared]).expect("a folder of the file");
+            if modules.contains_key(other) {
+                modules.get_mut(own).expect("a module of the folder").insert(other.clone());
+            }
+        }
+    }
+    folders
+}
+
+/// The longest chain of imports from `name` down.
+fn floors(name: &str, modules: &BTreeMap<String, BTreeSet<String>>, above: &mut Vec<String>) -> usize {
+    assert!(!above.iter().any(|other| other == name), "imports in a circle: {above:?} and {name} again");
+    above.push(name.to_owned());
+    let below = modules[name].iter().map(|other| floors(other, modules, above)).max().unwrap_or(0);
+    above.pop();
+    below + 1
+}
+
+#[test]
+fn modules_only_import_those_below() {
+    let folders = folders();
+    let layers: Vec<_> = LAYERS.split(' ').collect();
+    let layer = |name: &str| layers.iter().position(|layer| *layer == name).expect("a layer");
+    for (module, others) in &folders[&[][..]] {
+        for other in others {
+            assert!(layer(other) < layer(module), "{module} imports {other}");
+            assert!(![module, other].iter().all(|name| STRANGERS.contains(&name.as_str())), "{module} imports {other}");
+        }
+    }
+    let num_imports: usize = folders.values().flat_map(|modules| modules.values().map(BTreeSet::len)).sum();
+    assert!(num_imports > 200, "only {num_imports} imports found: the test has gone blind");
+    // The files of a kind are one room: build, search and engines share its fields.
+    let is_kind = |folder: &[String]| folder.len() > 2 && folder[..2] == ["keys", "kinds"];
+    for (folder, modules) in folders.iter().filter(|(folder, _)| !is_kind(folder)) {
+        let folder = folder.join("/");
+        assert!(modules.len() <= MAX_MODULES, "src/{folder} has {} modules", modules.len());
+        let highest = modules.keys().map(|name| floors(name, modules, &mut Vec::new())).max().unwrap_or(0);
+        assert!(highest <= MAX_FLOORS, "src/{folder} has {highest} floors");
     }
 }
 
 /// Where the list is, and where the kinds' modules are declared: there a kind is named in its declaration alone.
 const LIST: &str = "src/kind.rs";
-const DECLARATIONS: &str = "src/filter/mod.rs";
+const DECLARATIONS: &str = "src/keys/kinds/mod.rs";
 
 /// What is made from the list, which no kind may know.
 const OF_ALL_KINDS: [&str; 3] = ["FilterView", "FilterLayout", "FilterKind"];
@@ -203,8 +227,10 @@ fn is_test(file: &str) -> bool {
 
 #[test]
 fn a_kind_is_named_in_its_folder_and_in_the_list() {
-    let kinds: Vec<_> =
-        FilterKind::ALL.iter().map(|kind| (kind.name(), format!("{kind:?}"), format!("src/filter/{kind}/"))).collect();
+    let kinds: Vec<_> = FilterKind::ALL
+        .iter()
+        .map(|kind| (kind.name(), format!("{kind:?}"), format!("src/keys/kinds/{kind}/")))
+        .collect();
     let (mut strangers, mut seen) = (Vec::new(), 0);
     for (file, source) in sources().into_iter().filter(|(file, _)| !is_test(file)) {
         let mut code = library_code(&source);
@@ -262,10 +288,13 @@ fn files_stay_short() {
 
 #[test]
 fn the_reader_sees_an_import_it_must_forbid() {
-    assert_eq!(imported("use crate::{a::B, c::{D, E}, F};\nlet x = crate::g::h();"), ["a", "c", "F", "g"]);
-    assert_eq!(imported("pub(crate) fn f() {}"), Vec::<String>::new());
-    assert_eq!(imported_upward("filter/combine.rs", "use super::super::block::X;"), ["block"]);
-    assert_eq!(imported_upward("filter/blocked/mod.rs", "use super::super::kv::X; use super::PARAMS_LEN;"), ["kv"]);
+    let of = |file: &str, code: &str| -> Vec<_> {
+        imported(&module_of(file), code).into_iter().map(|path| path.join("::")).collect()
+    };
+    let imports = "use crate::{a::B, c::{d::E, self}, F};\nlet x = crate::g::h();";
+    assert_eq!(of("src/keys/reader.rs", imports), ["a", "c::d", "c", "", "g::h"]);
+    assert_eq!(of("src/keys/reader.rs", "pub(crate) fn f() {}"), Vec::<String>::new());
+    assert_eq!(of("src/keys/kinds/mod.rs", "use super::super::frame::X; super::open::y"), ["frame", "keys::open::y"]);
     let stripped =
         code("let x = \"a // \\\" bloom\\n\"; // bloom\nlet y: &'a T = '\"'; r#\"bloom\"#; bloom::f('\\'');");
     assert_eq!(stripped, "let x = \"\"; \nlet y: &'a T = ' '; \"\"; bloom::f(' ');");

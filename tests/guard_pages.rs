@@ -2,7 +2,7 @@
 //! library: what opening reads before any payload is checked, truncated and damaged headers, and keys as they are
 //! hashed.
 //!
-//! These tests reach only the engine that a reader chooses on this processor. `src/filter/guard_pages.rs` therefore
+//! These tests reach only the engine that a reader chooses on this processor. `src/keys/kinds/guard_pages.rs` therefore
 //! runs all engines, which are private, on payloads alone. Both use `src/cpu/guarded.rs`.
 #![cfg(target_os = "linux")]
 

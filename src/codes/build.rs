@@ -3,9 +3,9 @@
 use super::crowd::Crowd;
 use super::decode::Bucket;
 use super::{Buckets, ENTRIES_PER_BUCKET, GROUP, Params, Slope, View, max_bucket_bits, sizing};
+use crate::build::{Built, NoRoom, Output, Unbuilt, fault};
+use crate::build::{MAX_PARTS, Partitions, Repeated, Tally, check_sorted};
 use crate::hash::{KeyHash, fast_range};
-use crate::hash_set::{MAX_PARTS, Partitions, Repeated, Tally, check_sorted};
-use crate::output::{Built, NoRoom, Output, Unbuilt, fault};
 use crate::{bits, bytes};
 use std::vec::Vec;
 

@@ -5,10 +5,10 @@ use super::engine::Engine;
 #[cfg(simd_x86_64)]
 use super::search::search;
 use super::{Buckets, ENTRIES_PER_BUCKET, MAX_REMAINDER_BITS, Params, Plan, Source, View, build};
+use crate::build::Tally;
+use crate::build::{Built, Output};
 use crate::error::DecodeError;
 use crate::hash::{KeyHash, mix};
-use crate::hash_set::Tally;
-use crate::output::{Built, Output};
 use std::vec::Vec;
 
 /// As `format/golomb.md` words it: both starts by themselves, every offset decoded, none skipped.

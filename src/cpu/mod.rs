@@ -138,7 +138,7 @@ macro_rules! engines {
 
         impl Engine {$(
             $(#[$attribute])*
-            pub(super) fn $name(self $(, $argument: $type)*) $(-> $result)? {
+            pub(crate) fn $name(self $(, $argument: $type)*) $(-> $result)? {
                 $crate::cpu::engines!(@match self $engines $name ($($argument),*))
             }
         )+}
@@ -147,13 +147,13 @@ macro_rules! engines {
         /// The code that builds and answers, chosen once, when a filter is built or opened. The portable code is the
         /// definition; the others give the same bytes and answers.
         #[derive(Clone, Copy, Debug)]
-        pub(super) enum Engine {
+        pub(crate) enum Engine {
             $($(#[$cfg])* $proof($crate::cpu::$proof),)+
         }
 
         impl Engine {
             /// Returns all engines that this processor has for `params`, the best last.
-            pub(super) fn all(params: &$params) -> impl DoubleEndedIterator<Item = Self> + use<> {
+            pub(crate) fn all(params: &$params) -> impl DoubleEndedIterator<Item = Self> + use<> {
                 let _ = params;
                 let engines = [$(
                     $(#[$cfg])*
@@ -163,7 +163,7 @@ macro_rules! engines {
             }
 
             /// Returns the best engine that this processor has for `params`.
-            pub(super) fn best(params: &$params) -> Self {
+            pub(crate) fn best(params: &$params) -> Self {
                 Self::all(params).next_back().expect("the portable one")
             }
         }

@@ -180,7 +180,7 @@ pub enum DecodeError {
     },
     /// The block, or the index of partitions, is a filter of ranges where one of keys is expected, or the reverse.
     WrongFamily {
-        /// The byte at offset 9: [`RANGE_KIND_TAG`](crate::range::RANGE_KIND_TAG) for ranges; for keys the block's kind, or 0
+        /// The byte at offset 9: that of [`BlockKind::Ranges`](crate::BlockKind) for ranges; for keys the block's kind, or 0
         /// in an index.
         found: u8,
     },

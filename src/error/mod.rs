@@ -7,9 +7,13 @@
 mod build;
 mod decode;
 mod names;
+#[cfg(feature = "std")]
+mod policy;
 
 pub use build::{BuildError, NotIntegers};
 pub use decode::{DecodeError, DecodeErrorClass};
 #[cfg(feature = "std")]
 pub(crate) use names::HashName;
 pub use names::TransformId;
+#[cfg(feature = "std")]
+pub use policy::ParsePolicyError;

@@ -10,9 +10,11 @@
 //! - SipHash-1-3 under a secret key of 128 bits, [`KeyHasher::keyed`]: its hashes reveal nothing without the key.
 //!   Slower, and a block can be queried for keys only with its secret key.
 
+mod entry_hasher;
 mod key_hash;
 mod set_seed;
 mod siphash;
+mod transform;
 
 use crate::bytes;
 use crate::error::TransformId;
@@ -20,8 +22,10 @@ use core::fmt;
 use key_hash::Mark;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
 
+pub use entry_hasher::{EntryHasher, EntryOf};
 pub use key_hash::KeyHash;
 pub(crate) use set_seed::SetSeed;
+pub use transform::{CustomTransform, KeyTransform};
 
 /// The format's id of XXH3-64 with a seed.
 pub(crate) const XXH3_ID: u8 = 1;
@@ -240,7 +244,7 @@ mod tests {
     #[cfg(feature = "std")]
     #[test]
     fn rows_and_columns_are_hashed_as_their_joined_entry() {
-        use crate::policy::KeyTransform;
+        use crate::hash::KeyTransform;
         let bytes: std::vec::Vec<u8> = (0..700).map(|i| (157 + 151 * i) as u8).collect();
         let mut entry = std::vec::Vec::new();
         for hasher in [super::KeyHasher::new(7), super::KeyHasher::keyed([7; 16])] {

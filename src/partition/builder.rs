@@ -5,10 +5,14 @@ use super::index::Tag;
 use super::limit::PartitionLimit;
 use super::order;
 use super::writer::{Open, Writer};
-use crate::block::{FilterBlockBuilder, OpenOptions};
 use crate::error::BuildError;
+use crate::frame::OpenOptions;
 use crate::hash::KeyHash;
-use crate::policy::{EntryHasher, FilterPolicy, KeyTransform};
+use crate::keys::FilterBlockBuilder;
+use crate::{
+    hash::{EntryHasher, KeyTransform},
+    keys::policy::FilterPolicy,
+};
 use core::{fmt, mem};
 use std::vec::Vec;
 

@@ -5,7 +5,7 @@ use crate::error::DecodeError;
 use core::error::Error;
 use core::fmt::{self, Display};
 #[cfg(feature = "std")]
-use {crate::error::BuildError, crate::policy::KeyTransform};
+use {crate::error::BuildError, crate::hash::KeyTransform};
 
 /// The reason why a partition did not answer. It always means *maybe*, for the keys of this partition only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

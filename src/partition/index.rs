@@ -18,13 +18,13 @@
 //! | 64 | 16 each | partition: offset (8), length (4), end of its separator among the separators (4) |
 //! | | | separators, without gaps |
 
-use crate::block::fields::{self, Fields};
-use crate::block::{OpenOptions, checksums};
 use crate::bytes;
 use crate::error::DecodeError;
-use crate::frame::{self, HEADER_LEN, KIND_AT, RANGE_KIND_TAG};
-use crate::hash;
-use crate::policy::EntryHasher;
+use crate::frame::fields::{self, Fields};
+use crate::frame::{self, HEADER_LEN, KIND_AT};
+use crate::frame::{OpenOptions, checksums};
+use crate::hash::{self, EntryHasher};
+use crate::kind::RANGES_TAG;
 
 /// The first eight bytes of an index. Like a block's magic, they are not text, have no zero byte, and contain CR LF and
 /// ^Z.
@@ -46,7 +46,7 @@ const SEPARATOR_END_AT: usize = 12;
 #[repr(u8)]
 pub(super) enum Tag {
     Keys = 0,
-    Ranges = RANGE_KIND_TAG,
+    Ranges = RANGES_TAG,
 }
 
 /// The statements of the header and of partitions' records, after they have been checked.
@@ -113,7 +113,7 @@ pub(super) fn check(index: &[u8], tag: Tag, options: &OpenOptions) -> Result<Fac
     let header = fields::check_start(index, INDEX_MAGIC, INDEX_VERSION, options.context())?;
     match header[KIND_AT] {
         found if found == tag as u8 => {}
-        found @ (0 | RANGE_KIND_TAG) => return Err(DecodeError::WrongFamily { found }),
+        found @ (0 | RANGES_TAG) => return Err(DecodeError::WrongFamily { found }),
         found => return Err(DecodeError::UnknownKind { found }),
     }
     let Fields { hash_id, transform, seed, num_entries, .. } = Fields::read(&header, 0)?;

@@ -1,9 +1,9 @@
 //! The size at which a partition is full.
 
 use crate::error::BuildError;
-use crate::filter::size::FilterSize;
-use crate::policy::FilterPolicy;
-use crate::range::RangePolicy;
+use crate::keys::kinds::size::FilterSize;
+use crate::keys::policy::FilterPolicy;
+use crate::ranges::RangePolicy;
 
 /// The size at which a partition is closed, given in bytes or in entries. Entries of one order key are not separated,
 /// so a partition may have a few more.
@@ -66,9 +66,9 @@ fn legal(name: &'static str, asked: u64, min: u64, max: u64) -> Result<u64, Buil
 mod tests {
     use super::PartitionLimit;
     use crate::error::BuildError;
-    use crate::filter::Settings;
+    use crate::keys::kinds::Settings;
+    use crate::keys::policy::FilterPolicy;
     use crate::kind::FilterKind;
-    use crate::policy::FilterPolicy;
 
     #[test]
     fn as_many_entries_as_fit() {

@@ -1,12 +1,12 @@
 //! Partitions that are opened once and kept, and what the function that loads a partition may return.
 
 use super::index;
-use crate::block::{FilterBlock, OpenOptions};
 use crate::bytes;
 use crate::error::DecodeError;
-use crate::frame::HEADER_LEN;
+use crate::frame::{HEADER_LEN, OpenOptions};
 use crate::hash;
-use crate::range::RangeFilter;
+use crate::keys::FilterBlock;
+use crate::ranges::RangeFilter;
 use core::fmt;
 use core::marker::PhantomData;
 use core::ops::{Bound, Deref};

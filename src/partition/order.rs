@@ -1,6 +1,6 @@
 //! Order keys, by which partitions are separated.
 
-use crate::policy::KeyTransform;
+use crate::hash::KeyTransform;
 #[cfg(feature = "std")]
 use std::vec::Vec;
 

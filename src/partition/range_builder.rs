@@ -6,7 +6,7 @@ use super::limit::PartitionLimit;
 use super::range_reader::ENTRIES;
 use super::writer::{Open, Writer};
 use crate::error::BuildError;
-use crate::range::{RangeFilterBuilder, RangePolicy};
+use crate::ranges::{RangeFilterBuilder, RangePolicy};
 use core::fmt;
 use std::vec::Vec;
 

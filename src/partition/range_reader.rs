@@ -4,11 +4,11 @@ use super::error::PartitionError;
 use super::index::Tag;
 use super::opened::{LoadedPartition, OfRanges, OpenedPartition, RangeQuery};
 use super::reader::{PartitionHandle, PartitionedFilter};
-use crate::block::OpenOptions;
 use crate::error::DecodeError;
+use crate::frame::OpenOptions;
 use crate::hash::KeyHasher;
-use crate::policy::{EntryHasher, KeyTransform};
-use crate::range::{RangeFilter, RangeFilterReader, are_ordered};
+use crate::hash::{EntryHasher, KeyTransform};
+use crate::ranges::{RangeFilter, RangeFilterReader, are_ordered};
 use core::fmt;
 use core::ops::Bound;
 

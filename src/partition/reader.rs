@@ -6,10 +6,11 @@ use super::heads::Heads;
 use super::index::{self, Facts, Record, Tag};
 use super::opened::{self, Expected, KeyQuery, LoadedPartition, OfKeys, OpenedPartition};
 use super::order;
-use crate::block::{FilterBlock, FilterBlockReader, OpenError, OpenOptions};
 use crate::error::DecodeError;
+use crate::frame::{OpenError, OpenOptions};
 use crate::hash::KeyHasher;
-use crate::policy::{EntryHasher, KeyTransform};
+use crate::hash::{EntryHasher, KeyTransform};
+use crate::keys::{FilterBlock, FilterBlockReader};
 use core::cmp::Ordering;
 use core::ops::Range;
 

@@ -3,11 +3,11 @@
 use super::error::PartitionBuildError;
 use super::index::{self, Facts, Record, Tag};
 use super::order;
-use crate::block::OpenOptions;
 use crate::bytes;
 use crate::error::BuildError;
 use crate::frame::HEADER_LEN;
-use crate::policy::EntryHasher;
+use crate::frame::OpenOptions;
+use crate::hash::EntryHasher;
 use core::cmp::Ordering;
 use std::vec::Vec;
 

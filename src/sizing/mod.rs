@@ -45,7 +45,7 @@ pub use crate::math::bits_lower_bound;
 /// A module for each kind, from its folder.
 macro_rules! modules {
     ({} $($(#[$doc:meta])* $Kind:ident, $module:ident, $tag:literal;)*) => {
-        $(#[doc(inline)] pub use crate::filter::$module::sizing as $module;)*
+        $(#[doc(inline)] pub use crate::keys::kinds::$module::sizing as $module;)*
     };
 }
 kinds!(modules);

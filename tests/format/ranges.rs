@@ -6,7 +6,7 @@
 use crate::golden::keys_in;
 use crate::range_oracle::Ranges;
 use crate::*;
-use filterblock::range::RANGE_KIND_TAG;
+use filterblock::BlockKind;
 use testkit::random::Random;
 
 type Key = Vec<u8>;
@@ -257,7 +257,10 @@ fn damage_is_noticed() {
 #[test]
 fn headers_of_others_are_refused() {
     let block = built(&set(SHAPES[3], 300), 12.0);
-    assert_eq!(FilterBlockReader::open(&block).map(|_| ()), Err(DecodeError::WrongFamily { found: RANGE_KIND_TAG }));
+    assert_eq!(
+        FilterBlockReader::open(&block).map(|_| ()),
+        Err(DecodeError::WrongFamily { found: BlockKind::Ranges.tag() })
+    );
     let open = |block: &[u8]| RangeFilter::open(block, &OpenOptions::new()).map(|_| ());
     for &kind in FilterKind::ALL {
         let of_keys = block_of(sized(kind, 10.0), &[1, 2, 3]);

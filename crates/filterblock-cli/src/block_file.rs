@@ -3,10 +3,9 @@
 use crate::exit::{Code, Failure};
 use crate::open_args::{Expected, HashKey};
 use crate::output::shell_word;
-use crate::policy_args::RANGE;
-use filterblock::range::{RANGE_KIND_TAG, RangeFilter, RangeFilterReader};
+use filterblock::range::{RangeFilter, RangeFilterReader};
 use filterblock::{
-    DecodeError, DecodeErrorClass, FORMAT_VERSION, FilterBlockReader, FilterKind, HEADER_LEN, KeyTransform, MAGIC,
+    BlockKind, DecodeError, DecodeErrorClass, FORMAT_VERSION, FilterBlockReader, HEADER_LEN, KeyTransform, MAGIC,
 };
 use filterblock_set::{FOOTER_LEN, SET_MAGIC};
 use std::fs::{self, File};
@@ -156,7 +155,7 @@ pub(crate) fn open_range<'a>(
 }
 
 fn is_range(block: &[u8]) -> bool {
-    block.starts_with(&MAGIC) && tag(block) == Some(RANGE_KIND_TAG)
+    block.starts_with(&MAGIC) && tag(block) == Some(BlockKind::Ranges.tag())
 }
 
 /// The kind's tag, which may be damaged.
@@ -222,11 +221,7 @@ fn dimensions(len: Option<u64>, start: &[u8], error: &DecodeError) -> String {
     let Some(tag) = trusted_tag(start, error) else {
         return len;
     };
-    let kind = match FilterKind::from_tag(tag) {
-        Some(kind) => kind.name().to_owned(),
-        None if tag == RANGE_KIND_TAG => RANGE.to_owned(),
-        None => format!("kind {tag}"),
-    };
+    let kind = BlockKind::from_tag(tag).map_or_else(|| format!("kind {tag}"), |kind| kind.to_string());
     format!("{len}, {kind} v{}", version(start))
 }
 

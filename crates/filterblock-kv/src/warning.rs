@@ -5,8 +5,7 @@
 
 use super::purpose::Purpose;
 use core::fmt;
-use filterblock::range::RANGE_KIND_TAG;
-use filterblock::{BuildError, DecodeError, DecodeErrorClass, FilterKind, MAGIC};
+use filterblock::{BlockKind, BuildError, DecodeError, DecodeErrorClass, MAGIC};
 
 /// Why a table's filter is not used.
 #[derive(Clone, Debug, PartialEq)]
@@ -122,9 +121,8 @@ pub(crate) fn claimed_format(block: &[u8]) -> String {
     let Some(&[version, tag, ..]) = block.strip_prefix(&MAGIC[..]) else {
         return "unknown format".to_owned();
     };
-    match FilterKind::from_tag(tag) {
+    match BlockKind::from_tag(tag) {
         Some(kind) => format!("{kind} v{version}"),
-        None if tag == RANGE_KIND_TAG => format!("range v{version}"),
         None => format!("kind {tag} v{version}"),
     }
 }

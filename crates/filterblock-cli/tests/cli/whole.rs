@@ -117,7 +117,7 @@ fn calc_prints_what_is_shown() {
         assert!(rest.starts_with(&output), "calc {line} prints:\n{output}");
     }
     let help = Place::new().expect(0, "calc --help").split_whitespace().collect::<Vec<_>>().join(" ");
-    let (_, machine) = include_str!("../../../../src/filter/speed.rs").split_once("one core of ").unwrap();
+    let (_, machine) = include_str!("../../../../src/keys/kinds/speed.rs").split_once("one core of ").unwrap();
     let (machine, _) = machine.split_once(", with").unwrap();
     assert!(help.contains(machine), "the constants are of {machine}");
 }

@@ -1,0 +1,98 @@
+//! Opening a block: the checks before it answers.
+
+use super::kinds::{self, FilterLayout, Params};
+use super::reader::{Facts, FilterBlock, FilterBlockReader};
+use crate::error::DecodeError;
+use crate::frame::{HEADER_LEN, Header, OpenError, OpenOptions, checksums};
+use crate::hash::SetSeed;
+
+impl OpenOptions {
+    /// Opens a block. Beyond the checksums this takes constant time; it copies and allocates nothing, and takes bytes
+    /// of any alignment.
+    ///
+    /// ```
+    /// use filterblock::{DecodeError, FilterBlockBuilder, FilterKind, FilterPolicy, OpenOptions};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, 10.0)?.with_seed(7);
+    /// let mut builder = FilterBlockBuilder::new(&policy);
+    /// builder.add_key(b"key");
+    /// let block = builder.set_context(42).finish()?;
+    /// let options = OpenOptions::new().expect(&policy);
+    /// assert!(options.clone().with_context(42).open(&block).is_ok());
+    /// let wrong = options.with_context(43).open(&block).unwrap_err();
+    /// assert_eq!(wrong, DecodeError::WrongContext { expected: 43, found: 42 });
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// A [`DecodeError`] for anything that is not an intact block of this format, context, hasher and transform. It
+    /// always means *maybe*.
+    pub fn open<'a>(&self, block: &'a [u8]) -> Result<FilterBlockReader<'a>, DecodeError> {
+        let (layout, facts) = self.check(block)?;
+        Ok(FilterBlock::new(block, layout, facts))
+    }
+
+    /// Opens a block that owns its bytes; see [`FilterBlock`].
+    ///
+    /// # Errors
+    /// An [`OpenError`] with the bytes and the error of [`OpenOptions::open`].
+    pub fn open_owned<B: AsRef<[u8]>>(&self, block: B) -> Result<FilterBlock<B>, OpenError<B>> {
+        match self.check(block.as_ref()) {
+            Ok((layout, facts)) => Ok(FilterBlock::new(block, layout, facts)),
+            Err(error) => Err(OpenError::new(error, block)),
+        }
+    }
+
+    fn check(&self, block: &[u8]) -> Result<(FilterLayout, Facts), DecodeError> {
+        let header = Header::read(block, self.context())?;
+        if self.digest_check() {
+            checksums::check_digest(block, self.context())?;
+        }
+        let entries = self.check_expected(header.hash_id, header.seed, header.transform)?;
+        check_estimate(&header)?;
+        check_remapped(&header)?;
+        let payload = &block[HEADER_LEN..];
+        let layout = match header.num_entries {
+            0 => header.check_empty(payload.len() as u64).map(|()| FilterLayout::EMPTY)?,
+            _ => {
+                let params = Params::decode(header.kind, &header.stored_params(payload.len() as u64))?;
+                let (payload, set_seed) = SetSeed::split_off(payload, header.is_remapped)?;
+                FilterLayout::check(params, payload, HEADER_LEN as u64, set_seed)?
+            }
+        };
+        let Header { kind, num_entries, entries_estimated, .. } = header;
+        Ok((layout, Facts { entries, kind, num_entries, entries_estimated }))
+    }
+}
+
+impl<'a> FilterBlockReader<'a> {
+    /// Opens a block written without a context, as [`OpenOptions::open`] does where nothing is expected: seed and
+    /// transform are compared with nothing, so this is for tools that learn them from the block. An engine, which
+    /// hashes keys itself or might read a block of other settings, uses [`OpenOptions::expect`].
+    ///
+    /// # Errors
+    /// The errors of [`OpenOptions::open`].
+    pub fn open(block: &'a [u8]) -> Result<Self, DecodeError> {
+        OpenOptions::new().open(block)
+    }
+}
+
+/// Checks that only a union or an intersection has an estimate: a filter with entries, of a kind that combines.
+/// Dimensions that follow from another kind's estimate would be wrong.
+fn check_estimate(header: &Header) -> Result<(), DecodeError> {
+    let Header { kind, num_entries, entries_estimated, .. } = *header;
+    if entries_estimated && (!kinds::combines(kind) || num_entries == 0) {
+        return Err(DecodeError::MisplacedEstimate { kind, num_entries });
+    }
+    Ok(())
+}
+
+/// Checks that only a filter with entries, of a kind that remaps, is remapped.
+fn check_remapped(header: &Header) -> Result<(), DecodeError> {
+    let Header { kind, num_entries, is_remapped, .. } = *header;
+    if is_remapped && (!kinds::remaps(kind) || num_entries == 0) {
+        return Err(DecodeError::MisplacedSeed { kind, num_entries });
+    }
+    Ok(())
+}

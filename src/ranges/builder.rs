@@ -1,0 +1,205 @@
+//! The writer's side: keys in, a block out.
+
+use super::form::RangeForm;
+use super::header::{self, Map, MapParams};
+use super::keys::Keys;
+use super::policy::RangePolicy;
+use super::{cut, integers};
+use crate::build::{Built, fault};
+use crate::error::BuildError;
+use crate::frame::{HEADER_LEN, OpenOptions};
+use core::fmt;
+use std::collections::TryReserveError;
+use std::vec::Vec;
+
+/// Turns the keys of one table into one range filter.
+///
+/// It keeps the keys, and 8 bytes for each unless all have one length; while it builds, some 10 to 20 bytes more for each.
+/// Keys in ascending order are taken as they come; others are sorted. The same set of keys and the same policy give the same bytes.
+#[derive(Clone)]
+pub struct RangeFilterBuilder {
+    policy: RangePolicy,
+    keys: Keys,
+    context: u64,
+    allows_empty: bool,
+    built: Option<RangeForm>,
+}
+
+/// The greatest number of keys of a filter.
+const MAX_KEYS: u64 = u32::MAX as u64;
+/// The greatest length of a payload: places in it have 40 bits.
+const MAX_PAYLOAD_LEN: u64 = (1 << 40) - 1;
+
+impl RangeFilterBuilder {
+    /// Returns an empty builder.
+    pub fn new(policy: RangePolicy) -> Self {
+        Self { policy, keys: Keys::default(), context: 0, allows_empty: false, built: None }
+    }
+
+    /// Makes room for callers that must survive a lack of memory: the next key allocates nothing if it has at most `len`
+    /// bytes. Repeated calls grow the room geometrically. Finishing allocates all the same.
+    ///
+    /// ```
+    /// use filterblock::range::{RangeFilterBuilder, RangePolicy};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut builder = RangeFilterBuilder::new(RangePolicy::with_bits_per_key(14.0)?);
+    /// builder.try_reserve(3)?;
+    /// builder.add_key(b"key");
+    /// assert!(builder.try_reserve(usize::MAX).is_err());
+    /// assert_eq!(builder.num_added(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// If the memory cannot be allocated; the builder keeps its keys.
+    pub fn try_reserve(&mut self, len: usize) -> Result<(), TryReserveError> {
+        self.keys.try_reserve(len)
+    }
+
+    /// Adds a key.
+    #[inline]
+    pub fn add_key(&mut self, key: &[u8]) {
+        self.keys.push(key);
+    }
+
+    /// Returns the number of keys added since the last finish. Equal neighbours count once.
+    pub fn num_added(&self) -> u64 {
+        self.keys.len() as u64
+    }
+
+    /// Returns the policy.
+    pub fn policy(&self) -> RangePolicy {
+        self.policy
+    }
+
+    /// Returns the form of the block that was built last, of which the policy alone does not tell; `None` before the
+    /// first, if the last build failed, and if its block has no keys.
+    pub fn built_form(&self) -> Option<RangeForm> {
+        self.built
+    }
+
+    /// Binds the next block to `context`; see [`FilterBlockBuilder::set_context`](crate::FilterBlockBuilder::set_context).
+    pub fn set_context(&mut self, context: u64) -> &mut Self {
+        self.context = context;
+        self
+    }
+
+    /// Permits the next block to have no keys: it denies every range whose bounds are in order.
+    pub fn allow_empty(&mut self) -> &mut Self {
+        self.allows_empty = true;
+        self
+    }
+
+    /// Removes all keys since the last finish, and the context.
+    pub fn clear(&mut self) {
+        self.keys.clear();
+        (self.context, self.allows_empty) = (0, false);
+    }
+
+    /// Returns the block of all added keys in a new vector.
+    ///
+    /// # Errors
+    /// The errors of [`RangeFilterBuilder::finish_into`].
+    pub fn finish(&mut self) -> Result<Vec<u8>, BuildError> {
+        let mut block = Vec::new();
+        self.finish_into(&mut block)?;
+        Ok(block)
+    }
+
+    /// Appends the block of all added keys to `out`, and returns its length in bytes.
+    ///
+    /// # Errors
+    /// [`BuildError::Empty`] if nothing was added, [`BuildError::NotIntegers`] if the policy asks for integers and the keys
+    /// are none, [`BuildError::TooManyEntries`] for more than 2³² − 1 keys, [`BuildError::TooLarge`] for a payload of more
+    /// than 2⁴⁰ − 1 bytes, [`BuildError::SelfCheck`]. Then `out` is as before, and the builder keeps its keys.
+    pub fn finish_into(&mut self, out: &mut Vec<u8>) -> Result<usize, BuildError> {
+        let len = self.build_into(out)?;
+        self.clear();
+        Ok(len)
+    }
+
+    /// Does what [`RangeFilterBuilder::finish_into`] does and keeps the keys, for callers that may have to repeat it.
+    ///
+    /// # Errors
+    /// The errors of [`RangeFilterBuilder::finish_into`].
+    pub fn build_into(&mut self, out: &mut Vec<u8>) -> Result<usize, BuildError> {
+        let start = out.len();
+        let built = self.append(out, start).inspect_err(|_| out.truncate(start));
+        self.built = built.unwrap_or_default();
+        built.map(|_| out.len() - start)
+    }
+
+    /// Appends the block, and returns its form.
+    fn append(&mut self, out: &mut Vec<u8>, start: usize) -> Result<Option<RangeForm>, BuildError> {
+        out.resize(start + HEADER_LEN, 0);
+        if self.keys.len() == 0 {
+            if !self.allows_empty {
+                return Err(BuildError::Empty);
+            }
+            header::write(&mut out[start..], None, 0, self.context);
+            return Ok(None);
+        }
+        self.keys.sort();
+        let num_keys = self.keys.len() as u64;
+        let max_len = self.policy.max_payload_len(num_keys);
+        if num_keys > MAX_KEYS {
+            return Err(BuildError::TooManyEntries { num_entries: num_keys, max_entries: MAX_KEYS });
+        }
+        if let Some((rate, len)) = self.policy.false_positive_rate() {
+            let checks = self.policy.self_check();
+            match integers::build(&self.keys, len, len as f64 / rate, out, checks) {
+                Ok(built) => {
+                    self.finish_integers(&built, &mut out[start..])?;
+                    return Ok(Some(RangeForm::Integers));
+                }
+                Err(reason) if self.policy.requires_integers() => return Err(BuildError::NotIntegers(reason)),
+                Err(_) => {}
+            }
+        }
+        self.append_cut(max_len, out, start)?;
+        Ok(Some(RangeForm::Cut))
+    }
+
+    /// Appends the block of keys that are cut.
+    fn append_cut(&self, max_len: u64, out: &mut Vec<u8>, start: usize) -> Result<(), BuildError> {
+        let num_keys = self.keys.len() as u64;
+        let built = cut::build(&self.keys, max_len, out);
+        let payload_bytes = (out.len() - start - HEADER_LEN) as u64;
+        if payload_bytes > MAX_PAYLOAD_LEN {
+            let max_bytes = MAX_PAYLOAD_LEN;
+            return Err(BuildError::TooLarge { num_entries: num_keys, payload_bytes, max_bytes });
+        }
+        let block = &mut out[start..];
+        fault::inject(&mut block[HEADER_LEN..]);
+        header::write(block, Some(MapParams::Cut(built.params)), num_keys, self.context);
+        if !self.policy.self_check() {
+            return Ok(());
+        }
+        let opened = header::check(block, &OpenOptions::new().with_context(self.context));
+        match opened {
+            Ok((Some(Map::Cut(layout)), _)) => cut::check(&self.keys, &built.leaves, &layout, &block[HEADER_LEN..]),
+            _ => Err(self.keys.lacks(0, num_keys)),
+        }
+    }
+
+    /// Writes the header of a filter of integers.
+    fn finish_integers(&self, built: &Built<integers::Params>, block: &mut [u8]) -> Result<(), BuildError> {
+        let num_keys = self.keys.len() as u64;
+        header::write(block, Some(MapParams::Integers(built.params)), num_keys, self.context);
+        let is_sound = !self.policy.self_check()
+            || built.is_checked
+                && match header::check(block, &OpenOptions::new().with_context(self.context)) {
+                    Ok((Some(Map::Integers(read)), _)) => read.params == built.params,
+                    _ => false,
+                };
+        if is_sound { Ok(()) } else { Err(self.keys.lacks(0, num_keys)) }
+    }
+}
+
+/// The output is one line, without the keys.
+impl fmt::Debug for RangeFilterBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RangeFilterBuilder({}, {} keys added)", self.policy, self.num_added())
+    }
+}

@@ -1,0 +1,147 @@
+//! Keys as strings of bits, and the comparison of such a string with bits of a payload.
+//!
+//! The first bit of a string is the lowest bit of its first word: where two strings differ first is then a count of
+//! trailing zeros. Behind the last bit of a key zeros follow without end; behind that of the upper bound of all keys with
+//! a prefix, ones.
+
+use crate::bits;
+
+/// The greatest number of bits that are kept of a key.
+pub(crate) const MAX_DEPTH: u32 = 1023;
+
+/// Those bits, and a word behind them, which a load from any bit may touch.
+const WORDS: usize = MAX_DEPTH.div_ceil(64) as usize + 1;
+
+/// The first bits of an endless string: all that are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bits([u64; WORDS]);
+
+impl Bits {
+    /// The string of zeros, below all keys.
+    pub(crate) const ZEROS: Self = Self([0; WORDS]);
+    /// The string of ones, above all keys.
+    pub(crate) const ONES: Self = Self([u64::MAX; WORDS]);
+
+    /// Sets word `index`, if it is kept.
+    #[inline]
+    pub(crate) fn set_word(&mut self, index: usize, word: u64) {
+        if let Some(kept) = self.0.get_mut(index) {
+            *kept = word;
+        }
+    }
+
+    /// Sets all words from `index` on to zeros or ones.
+    #[inline]
+    pub(crate) fn fill_from(&mut self, index: usize, ones: bool) {
+        if let Some(words) = self.0.get_mut(index..) {
+            words.fill(if ones { u64::MAX } else { 0 });
+        }
+    }
+
+    /// Returns 64 bits from bit `from` on.
+    #[inline]
+    pub(crate) fn at(&self, from: u32) -> u64 {
+        let (index, shift) = ((from / 64) as usize, from % 64);
+        match self.0.get(index..index + 2) {
+            Some(words) => words[0] >> shift | words[1] << 1 << (63 - shift),
+            None => 0,
+        }
+    }
+
+    /// Returns the first bit that differs from `other`'s; a great number if all are equal.
+    #[inline]
+    pub(crate) fn common_len(&self, other: &Self) -> u32 {
+        match self.0.iter().zip(&other.0).position(|(a, b)| a != b) {
+            Some(word) => word as u32 * 64 + (self.0[word] ^ other.0[word]).trailing_zeros(),
+            None => u32::MAX,
+        }
+    }
+
+    /// Makes this the greatest string below it, of those that end in ones: a bound that excludes it. Returns `false` for
+    /// zeros alone.
+    pub(crate) fn step_below(&mut self) -> bool {
+        let Some(last) = self.0.iter().rposition(|&word| word != 0) else { return false };
+        self.fill_from(last + 1, true);
+        // Its last one becomes a zero, and the zeros behind it become ones.
+        let one = 1 << (63 - self.0[last].leading_zeros());
+        self.0[last] = self.0[last] & (one - 1) | !(one | (one - 1));
+        true
+    }
+}
+
+/// How a string compares with stored bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// It begins with them.
+    Begins,
+    /// It has a zero at this bit, where the stored bits have a one.
+    Below(u32),
+    /// It has a one at this bit, where the stored bits have a zero.
+    Above(u32),
+}
+
+/// The bits of a payload that belong to a string, from some bit of that string on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stored {
+    /// Their offset in the payload, in bits.
+    pub(crate) offset: u64,
+    /// The bit of the string that they begin with.
+    pub(crate) from: u32,
+    /// The string's length in bits.
+    pub(crate) end: u32,
+    /// A bit that is zero, and is not stored.
+    pub(crate) zero: Option<u32>,
+}
+
+impl Stored {
+    /// Compares `string`, which agrees with the bits before these.
+    #[inline(always)]
+    pub(crate) fn compare(&self, payload: &[u8], string: &Bits) -> Order {
+        let len = self.end - self.from;
+        if len > bits::MAX_FIELD_BITS {
+            return self.compare_from(payload, string, self.from);
+        }
+        // The usual case, without a branch for the bit that is not stored.
+        let stored = bits::read(payload, self.offset, bits::MAX_FIELD_BITS);
+        let before = (1 << self.zero.map_or(63, |zero| zero - self.from)) - 1;
+        let all = stored & before | (stored & !before) << 1;
+        let asked = string.at(self.from);
+        let differences = (asked ^ all) & ((1 << len) - 1);
+        if differences == 0 {
+            return Order::Begins;
+        }
+        let at = differences.trailing_zeros();
+        if asked >> at & 1 == 1 { Order::Above(self.from + at) } else { Order::Below(self.from + at) }
+    }
+
+    /// Compares `string`, which agrees up to bit `from`, which is at least that of these bits.
+    #[inline(never)]
+    pub(crate) fn compare_from(&self, payload: &[u8], string: &Bits, from: u32) -> Order {
+        let Some(zero) = self.zero else { return self.compare_to(payload, string, from, self.end) };
+        if from <= zero {
+            match self.compare_to(payload, string, from, zero) {
+                Order::Begins if string.at(zero) & 1 == 1 => return Order::Above(zero),
+                Order::Begins => {}
+                differs => return differs,
+            }
+        }
+        // Behind the zero, each bit is stored one bit earlier.
+        let behind = Self { offset: self.offset.wrapping_sub(1), zero: None, ..*self };
+        behind.compare_to(payload, string, from.max(zero + 1), self.end)
+    }
+
+    #[inline(always)]
+    fn compare_to(&self, payload: &[u8], string: &Bits, mut from: u32, end: u32) -> Order {
+        while from < end {
+            let width = (end - from).min(bits::MAX_FIELD_BITS);
+            let stored = bits::read(payload, self.offset.wrapping_add(u64::from(from - self.from)), width);
+            let differences = (string.at(from) ^ stored) & ((1 << width) - 1);
+            if differences != 0 {
+                let at = differences.trailing_zeros();
+                return if stored >> at & 1 == 1 { Order::Below(from + at) } else { Order::Above(from + at) };
+            }
+            from += width;
+        }
+        Order::Begins
+    }
+}

@@ -1,0 +1,94 @@
+//! The header of a range filter: that of a block, with a kind of its own, and no hash.
+
+use super::cut::{self, Layout};
+use super::integers::{self, Integers};
+use crate::error::DecodeError;
+#[cfg(feature = "std")]
+use crate::frame::KIND_AT;
+use crate::frame::fields::{self, Fields};
+use crate::frame::{DIGEST_AT, HASH_AT, HEADER_LEN, NUM_ENTRIES_AT, PARAMS_AT, PARAMS_LEN, SEED_AT};
+use crate::frame::{FORMAT_VERSION, MAGIC, OpenOptions, checksums};
+use crate::hash;
+use crate::hash::KeyTransform;
+use crate::kind::BlockKind;
+
+/// All that is known of a filter's payload without its greatest part.
+#[expect(clippy::large_enum_variant, reason = "there is one for each filter, and without std no heap")]
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Map {
+    /// Keys cut where they differ from their neighbours.
+    Cut(Layout),
+    Integers(Integers),
+}
+
+/// The parameters of a map.
+#[cfg(feature = "std")]
+pub(super) enum MapParams {
+    Cut(cut::Params),
+    Integers(integers::Params),
+}
+
+/// Fills the header of `block`, which is complete behind it.
+#[cfg(feature = "std")]
+pub(super) fn write(block: &mut [u8], params: Option<MapParams>, num_keys: u64, context: u64) {
+    block[KIND_AT] = BlockKind::Ranges.tag();
+    let params = match params {
+        None => [0; PARAMS_LEN],
+        Some(MapParams::Cut(params)) => params.encode(),
+        Some(MapParams::Integers(params)) => params.encode(),
+    };
+    block[PARAMS_AT..DIGEST_AT].copy_from_slice(&params);
+    let (hash_id, transform) = (hash::XXH3_ID, KeyTransform::WholeKey);
+    Fields { hash_id, transform, features: 0, seed: 0, num_entries: num_keys }.write(
+        MAGIC,
+        FORMAT_VERSION,
+        block,
+        context,
+    );
+}
+
+/// Checks all of `block` but its groups. Returns the map, `None` without keys, and the number of keys.
+pub(super) fn check(block: &[u8], options: &OpenOptions) -> Result<(Option<Map>, u64), DecodeError> {
+    let header = fields::check_start(block, MAGIC, FORMAT_VERSION, options.context())?;
+    if let BlockKind::Keys(kind) = fields::kind(&header)? {
+        return Err(DecodeError::WrongFamily { found: kind.tag() });
+    }
+    // Keys are stored as they are: nothing hashes or transforms them.
+    if header[HASH_AT] != hash::XXH3_ID {
+        return Err(DecodeError::UnknownHash { found: header[HASH_AT] });
+    }
+    if let Some((offset_bytes, found)) = nonzero(SEED_AT, &header[SEED_AT..NUM_ENTRIES_AT]) {
+        return Err(DecodeError::Reserved { offset_bytes, found });
+    }
+    let Fields { transform, num_entries, .. } = Fields::read(&header, 0)?;
+    if transform != KeyTransform::WholeKey {
+        return Err(DecodeError::UnknownTransform { found: transform.to_wire().id });
+    }
+    fields::check_payload_len(block, &header)?;
+    if options.digest_check() {
+        checksums::check_digest(block, options.context())?;
+    }
+    let mut stored = [0; PARAMS_LEN];
+    stored.copy_from_slice(&header[PARAMS_AT..DIGEST_AT]);
+    let payload = &block[HEADER_LEN..];
+    if num_entries > 0 {
+        let map = if integers::Params::are_of(&stored) {
+            Map::Integers(Integers::check(&stored, num_entries, payload, HEADER_LEN as u64)?)
+        } else {
+            Map::Cut(Layout::check(cut::Params::decode(&stored, num_entries)?, payload)?)
+        };
+        return Ok((Some(map), num_entries));
+    }
+    if !payload.is_empty() {
+        return Err(DecodeError::PayloadLength { declared_bytes: 0, actual_bytes: payload.len() as u64 });
+    }
+    match nonzero(PARAMS_AT, &stored) {
+        Some((offset_bytes, found)) => Err(DecodeError::Reserved { offset_bytes, found }),
+        None => Ok((None, 0)),
+    }
+}
+
+/// Returns the first byte that is not zero, and its offset.
+fn nonzero(offset: usize, bytes: &[u8]) -> Option<(u64, u8)> {
+    (offset as u64..).zip(bytes.iter().copied()).find(|&(_, byte)| byte != 0)
+}

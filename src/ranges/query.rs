@@ -1,0 +1,10 @@
+//! A query, as a user names it.
+
+use core::ops::Bound;
+
+/// The keys that are asked for.
+#[derive(Clone, Copy)]
+pub(super) enum Query<'a> {
+    Range(Bound<&'a [u8]>, Bound<&'a [u8]>),
+    Prefix(&'a [u8]),
+}

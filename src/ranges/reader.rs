@@ -1,0 +1,297 @@
+//! The reader's side: the answers of an opened range filter.
+
+use super::cut::{self, Bounds, Engine, Layout, Place, Range, Step};
+use super::form::RangeForm;
+use super::header::{self, Map};
+use super::integers::Search;
+use super::order::are_ordered;
+use super::query::Query;
+use crate::cpu::prefetch;
+use crate::error::DecodeError;
+use crate::frame::HEADER_LEN;
+use crate::frame::OpenOptions;
+use core::fmt;
+use core::ops::Bound;
+
+/// A range filter that was opened once: answers whether its table may have a key in a range.
+///
+/// *No* is always true. Queries cannot fail and allocate nothing. Beside the length of the bounds, their time is limited
+/// whatever the bytes: one of cut keys searches a group a level, of six at most; one of integers at most 129 blocks of
+/// numbers, usually one, and as many bits as twenty of the longest buckets have. `B` owns or borrows the bytes, and must
+/// give the same ones at each call, as vectors, boxes, shared slices and memory maps do.
+#[derive(Clone)]
+pub struct RangeFilter<B> {
+    block: B,
+    /// `None` without keys.
+    map: Option<Map>,
+    /// That of [`Map::Cut`].
+    engine: Engine,
+    num_keys: u64,
+}
+
+/// A range filter over borrowed bytes.
+pub type RangeFilterReader<'a> = RangeFilter<&'a [u8]>;
+
+/// How far a search of one of many tables has come.
+#[derive(Clone, Copy)]
+pub(super) enum Probe {
+    Known(bool),
+    /// The group to be searched next.
+    Group(Place),
+    /// The codes of integers, which are near once the directory has been read.
+    Codes {
+        search: Search,
+        are_near: bool,
+    },
+}
+
+/// Most of what a search reads of a group lies in so many cache lines.
+const GROUP_LINES: usize = 5;
+const LINE_LEN: usize = 64;
+
+impl<B: AsRef<[u8]>> RangeFilter<B> {
+    /// Opens a range filter's block. Of the options, context and digest check apply. Beyond the checksum this takes
+    /// constant time.
+    ///
+    /// # Errors
+    /// A [`DecodeError`] for anything that is not an intact range filter of this format and context. It always means
+    /// *maybe*.
+    pub fn open(block: B, options: &OpenOptions) -> Result<Self, DecodeError> {
+        let (map, num_keys) = header::check(block.as_ref(), options)?;
+        Ok(Self { block, map, engine: Engine::best(&()), num_keys })
+    }
+
+    /// Returns whether the table may have a key between the bounds; `false` is certain. Bounds are whole keys, compared as
+    /// byte strings. Bounds that are not [in order](super::are_ordered), such as swapped ones, are *maybe*, whatever the
+    /// filter has.
+    ///
+    /// ```
+    /// use filterblock::OpenOptions;
+    /// use filterblock::range::{RangeFilter, RangeFilterBuilder, RangePolicy};
+    /// use std::ops::Bound::{Excluded, Included, Unbounded};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut builder = RangeFilterBuilder::new(RangePolicy::with_bits_per_key(20.0)?);
+    /// (0..1000u64).for_each(|i| builder.add_key(&(i * 1_000_000).to_be_bytes()));
+    /// let filter = RangeFilter::open(builder.finish()?, &OpenOptions::new())?;
+    /// let key = |number: u64| number.to_be_bytes();
+    /// assert!(filter.may_contain_range(Included(&key(1_000_000)), Included(&key(1_000_000))));
+    /// assert!(!filter.may_contain_range(Included(&key(1_400_000)), Excluded(&key(1_500_000))));
+    /// assert!(!filter.may_contain_range(Excluded(&key(u64::MAX)), Unbounded));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    #[inline]
+    pub fn may_contain_range(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
+        match &self.map {
+            Some(Map::Integers(integers)) => integers.may_contain_range(self.payload(), lower, upper),
+            Some(Map::Cut(layout)) if are_ordered(lower, upper) => {
+                self.may_overlap(layout, |payload, bounds| cut::of_range(layout, payload, lower, upper, bounds))
+            }
+            Some(Map::Cut(_)) => true,
+            None => !are_ordered(lower, upper),
+        }
+    }
+
+    /// Returns whether the table may have a key that begins with `prefix`, of any length.
+    #[must_use]
+    #[inline]
+    pub fn may_contain_prefix(&self, prefix: &[u8]) -> bool {
+        match &self.map {
+            Some(Map::Integers(integers)) => integers.may_contain_prefix(self.payload(), prefix),
+            Some(Map::Cut(layout)) => {
+                self.may_overlap(layout, |payload, bounds| cut::of_prefix(layout, payload, prefix, bounds))
+            }
+            None => false,
+        }
+    }
+
+    /// Returns whether the table may have `key`.
+    #[must_use]
+    #[inline]
+    pub fn may_contain(&self, key: &[u8]) -> bool {
+        self.may_contain_range(Bound::Included(key), Bound::Included(key))
+    }
+
+    #[inline]
+    pub(super) fn may_match(&self, query: Query<'_>) -> bool {
+        match query {
+            Query::Range(lower, upper) => self.may_contain_range(lower, upper),
+            Query::Prefix(prefix) => self.may_contain_prefix(prefix),
+        }
+    }
+
+    /// Answers for the bounds that `encode` fills in, if it says that there may be a key between them.
+    #[inline]
+    fn may_overlap(&self, layout: &Layout, encode: impl FnOnce(&[u8], &mut Bounds) -> bool) -> bool {
+        let (payload, mut bounds) = (self.payload(), Bounds::ALL);
+        encode(payload, &mut bounds)
+            && Range::new(&bounds.lower, &bounds.upper)
+                .is_some_and(|range| self.engine.may_overlap(&range, layout, payload))
+    }
+
+    /// Begins a search of many tables, each of which is then [advanced](RangeFilter::advance) in turn. `bounds` are those
+    /// of all keys before.
+    #[inline]
+    pub(super) fn start(&self, query: Query<'_>, bounds: &mut Bounds) -> Probe {
+        let payload = self.payload();
+        if matches!(query, Query::Range(lower, upper) if !are_ordered(lower, upper)) {
+            return Probe::Known(true);
+        }
+        match &self.map {
+            None => Probe::Known(false),
+            Some(Map::Integers(integers)) => match integers.start(payload, query) {
+                Ok(search) => Probe::Codes { search, are_near: false },
+                Err(answer) => Probe::Known(answer),
+            },
+            Some(Map::Cut(layout)) => {
+                let has_bounds = match query {
+                    Query::Range(lower, upper) => cut::of_range(layout, payload, lower, upper, bounds),
+                    Query::Prefix(prefix) => cut::of_prefix(layout, payload, prefix, bounds),
+                };
+                let range = Range::new(&bounds.lower, &bounds.upper).filter(|_| has_bounds);
+                range.map_or(Probe::Known(false), |range| match range.start(layout, payload) {
+                    Step::Below(place) => Probe::Group(place),
+                    Step::Done(answer) => Probe::Known(answer),
+                })
+            }
+        }
+    }
+
+    /// Does one step of a search, and prefetches what the next one reads.
+    #[inline]
+    pub(super) fn advance(&self, probe: Probe, bounds: &Bounds) -> Probe {
+        let payload = self.payload();
+        match (probe, &self.map) {
+            (Probe::Codes { search, are_near: false }, Some(Map::Integers(integers))) => {
+                integers.prefetch(payload, &search);
+                Probe::Codes { search, are_near: true }
+            }
+            (Probe::Codes { search, .. }, Some(Map::Integers(integers))) => {
+                Probe::Known(integers.finish(payload, &search))
+            }
+            (Probe::Group(place), Some(Map::Cut(layout))) => match Range::new(&bounds.lower, &bounds.upper) {
+                Some(range) => match self.engine.descend(&range, layout, payload, place) {
+                    Step::Below(place) => {
+                        (0..GROUP_LINES).for_each(|line| prefetch(payload, place.at as usize + line * LINE_LEN));
+                        Probe::Group(place)
+                    }
+                    Step::Done(answer) => Probe::Known(answer),
+                },
+                None => Probe::Known(false),
+            },
+            (Probe::Known(_), _) => probe,
+            // Not a search of this map.
+            _ => Probe::Known(true),
+        }
+    }
+
+    /// Prefetches what the first step of a search reads.
+    #[inline]
+    pub(super) fn prefetch_start(&self) {
+        let payload = self.payload();
+        prefetch(payload, 0);
+        if let Some(Map::Cut(layout)) = &self.map {
+            (0..GROUP_LINES).for_each(|line| prefetch(payload, layout.root as usize + line * LINE_LEN));
+        }
+    }
+
+    #[inline(always)]
+    fn payload(&self) -> &[u8] {
+        &self.block.as_ref()[HEADER_LEN..]
+    }
+
+    /// Returns the block's bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.block.as_ref()
+    }
+
+    /// Returns the bytes that all keys begin with; none without keys.
+    pub fn common_prefix(&self) -> &[u8] {
+        match &self.map {
+            None => &[],
+            Some(Map::Cut(layout)) => layout.prefix(self.payload()),
+            Some(Map::Integers(integers)) => integers.prefix(self.payload()),
+        }
+    }
+
+    /// Returns the bits a key, header included; `None` without keys.
+    pub fn bits_per_key(&self) -> Option<f64> {
+        (self.num_keys > 0).then(|| self.as_bytes().len() as f64 * 8.0 / self.num_keys as f64)
+    }
+}
+
+impl<B> RangeFilter<B> {
+    /// Returns the number of distinct keys.
+    pub fn num_keys(&self) -> u64 {
+        self.num_keys
+    }
+
+    /// Returns the number of keys and groups of keys that are told apart.
+    pub fn num_leaves(&self) -> u64 {
+        match &self.map {
+            None => 0,
+            Some(Map::Cut(layout)) => layout.params.num_leaves.into(),
+            Some(Map::Integers(_)) => self.num_keys,
+        }
+    }
+
+    /// Returns the form in which the filter has its keys; `None` without keys.
+    pub fn form(&self) -> Option<RangeForm> {
+        match &self.map {
+            None => None,
+            Some(Map::Cut(_)) => Some(RangeForm::Cut),
+            Some(Map::Integers(_)) => Some(RangeForm::Integers),
+        }
+    }
+
+    /// Returns the rate at which empty ranges of `len` integers pass, which follows from what the header stores. It is the
+    /// expectation over the hash of numbers, whatever the keys and ranges are: many tables have it on average, and in one
+    /// of few keys, where ranges meet the same few blocks again and again, several times as many may pass, or none. It is
+    /// 1 for ranges of more than a query searches. `None` if the filter has another form: then no rate holds for all ranges.
+    pub fn false_positive_rate(&self, len: u64) -> Option<f64> {
+        match &self.map {
+            Some(Map::Integers(integers)) => Some(integers.false_positive_rate(self.num_keys, len)),
+            Some(Map::Cut(_)) | None => None,
+        }
+    }
+
+    /// Returns the parameters that the header stores besides, for display, under their names in
+    /// `format/ranges.md`; none without keys.
+    pub fn parameters(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let (cut, integers) = match &self.map {
+            None => (None, None),
+            Some(Map::Cut(layout)) => (Some(layout.params.named()), None),
+            Some(Map::Integers(integers)) => (None, Some(integers.params.named())),
+        };
+        cut.into_iter().flatten().chain(integers.into_iter().flatten())
+    }
+
+    /// Gives the bytes back.
+    pub fn into_inner(self) -> B {
+        self.block
+    }
+
+    /// Returns this filter with each engine of the processor, the portable one first.
+    #[cfg(all(test, feature = "std"))]
+    pub(super) fn with_each_engine(&self) -> impl Iterator<Item = Self>
+    where
+        B: Clone,
+    {
+        let maps: std::vec::Vec<_> = match self.map {
+            Some(Map::Integers(integers)) => integers.with_each_engine().map(|map| Some(Map::Integers(map))).collect(),
+            map => std::vec![map],
+        };
+        Engine::all(&())
+            .flat_map(move |engine| maps.clone().into_iter().map(move |map| (engine, map)))
+            .map(|(engine, map)| Self { engine, map, ..self.clone() })
+    }
+}
+
+/// The output is one line, without the bytes.
+impl<B: AsRef<[u8]>> fmt::Debug for RangeFilter<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RangeFilter({} of {} keys, {} bytes)", self.num_leaves(), self.num_keys, self.as_bytes().len())
+    }
+}

@@ -1,0 +1,318 @@
+use super::cut::CHILD_BITS;
+use super::query::Query;
+use super::tables::{WINDOW, in_turns};
+use super::{RangeFilter, RangeFilterBuilder, RangePolicy};
+use crate::build::fault;
+use crate::bytes;
+use crate::frame::checksums;
+use crate::frame::{DIGEST_AT, HEADER_LEN, PARAMS_AT, PAYLOAD_LEN_AT};
+use crate::{BuildError, OpenOptions, hash};
+use core::ops::Bound::{self, Excluded, Included, Unbounded};
+use std::collections::BTreeSet;
+use std::vec::Vec;
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_add(1);
+        hash::mix(self.0) % end
+    }
+
+    fn string(&mut self, alphabet: &[u8], most: u64) -> Vec<u8> {
+        (0..self.below(most + 1)).map(|_| alphabet[self.below(alphabet.len() as u64) as usize]).collect()
+    }
+
+    /// Changes a byte: a bit of it, or all.
+    fn change(&mut self, bytes: &mut [u8]) {
+        let at = self.below(bytes.len() as u64) as usize;
+        bytes[at] = match self.below(4) {
+            0 => self.below(256) as u8,
+            1 => [0, 0xff][self.below(2) as usize],
+            _ => bytes[at] ^ 1 << self.below(8),
+        };
+    }
+
+    fn of(&mut self, keys: &[Vec<u8>]) -> Vec<u8> {
+        keys[self.below(keys.len() as u64) as usize].clone()
+    }
+}
+
+type Filter = RangeFilter<Vec<u8>>;
+
+fn built<'a>(keys: impl IntoIterator<Item = &'a Vec<u8>>, bits: f64) -> Filter {
+    let mut builder = RangeFilterBuilder::new(RangePolicy::with_bits_per_key(bits).expect("legal"));
+    keys.into_iter().for_each(|key| builder.add_key(key));
+    RangeFilter::open(builder.finish().expect("a filter"), &OpenOptions::new()).expect("intact")
+}
+
+/// Returns whether the filter passes the range, which must be so if a key lies in it or the bounds are not in order; and
+/// whether no key does.
+fn passes(keys: &BTreeSet<Vec<u8>>, filter: &Filter, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> (bool, bool) {
+    let is_legal = match (lower, upper) {
+        (Included(lower), Included(upper)) => lower <= upper,
+        (Included(lower) | Excluded(lower), Included(upper) | Excluded(upper)) => lower < upper,
+        _ => true,
+    };
+    let is_empty = is_legal && keys.range::<[u8], _>((lower, upper)).next().is_none();
+    let passes = filter.may_contain_range(lower, upper);
+    assert!(passes || is_empty, "{filter:?} {lower:?} {upper:?} {keys:?}");
+    (passes, is_empty)
+}
+
+/// Returns whether all filters say so if they are searched in turns.
+fn all_say(filters: &[Filter], query: Query<'_>, says: bool) -> bool {
+    filters.chunks(WINDOW).all(|filters| {
+        let mut answers = [!says; WINDOW];
+        in_turns(filters.iter(), query, &mut answers[..filters.len()]);
+        answers[..filters.len()].iter().all(|&answer| answer == says)
+    })
+}
+
+/// Small sets of similar keys, all forms of bounds, on all engines.
+#[test]
+fn no_stored_range_is_denied() {
+    let mut random = Random(1);
+    let alphabets: [&[u8]; 5] = [b"ab", b"\0\x01", b"\0\xff", b"abcdefghij-/", &[0, 1, 2, 127, 128, 254, 255]];
+    let (mut num_empty, mut num_passed) = (0, 0);
+    for round in 0..2_000 {
+        let alphabet = alphabets[round % alphabets.len()];
+        let (num_keys, most) = (1 + random.below([3, 20, 200, 5_000][round % 4]), 1 + random.below(14));
+        let prefix = random.string(alphabet, 3);
+        let keys: BTreeSet<Vec<u8>> =
+            (0..num_keys).map(|_| [prefix.clone(), random.string(alphabet, most)].concat()).collect();
+        let sorted: Vec<Vec<u8>> = keys.iter().cloned().collect();
+        let bits = [2.0, 4.0, 8.0, 12.0, 16.0, 30.0][random.below(6) as usize];
+        let filter = if round % 3 == 0 { built(sorted.iter().rev(), bits) } else { built(&sorted, bits) };
+        let engines: Vec<Filter> = filter.with_each_engine().collect();
+        for _ in 0..100 {
+            let mut bound = || match random.below(4) {
+                0 => random.of(&sorted),
+                1 => [prefix.clone(), random.string(alphabet, most)].concat(),
+                2 => random.string(b"abc\0\xff", 6),
+                _ => {
+                    let mut key = random.of(&sorted);
+                    key.truncate(random.below(key.len() as u64 + 1) as usize);
+                    key
+                }
+            };
+            let (a, b) = (bound(), bound());
+            let (a, b) = (&a[..], &b[..]);
+            let has_prefix = keys.iter().any(|key| key.starts_with(a));
+            for filter in &engines {
+                assert!(filter.may_contain_prefix(a) || !has_prefix, "{filter:?} {a:?} {keys:?}");
+            }
+            assert!(all_say(&engines, Query::Prefix(a), filter.may_contain_prefix(a)), "{filter:?} {a:?} {keys:?}");
+            for (lower, upper) in [
+                (Included(a), Included(b)),
+                (Included(a), Excluded(b)),
+                (Excluded(a), Included(b)),
+                (Excluded(a), Excluded(b)),
+                (Unbounded, Included(b)),
+                (Unbounded, Excluded(b)),
+                (Included(a), Unbounded),
+                (Excluded(a), Unbounded),
+                (Included(a), Included(a)),
+                (Unbounded, Unbounded),
+            ] {
+                let (said, is_empty) = passes(&keys, &filter, lower, upper);
+                for engine in &engines {
+                    assert_eq!(engine.may_contain_range(lower, upper), said, "{lower:?} {upper:?}");
+                }
+                assert!(all_say(&engines, Query::Range(lower, upper), said), "{lower:?} {upper:?}");
+                num_empty += u64::from(is_empty);
+                num_passed += u64::from(is_empty && said);
+            }
+        }
+    }
+    // Half of the draws have two bounds near each other.
+    assert!(num_passed * 3 < num_empty, "{num_passed} of {num_empty} empty ranges pass");
+}
+
+/// Changed filters of integers, by all engines and in turns.
+#[test]
+fn integers_in_turns_are_as_one_by_one() {
+    let mut random = Random(5);
+    let policy = RangePolicy::with_false_positive_rate(0.1, 64).expect("legal");
+    let mut builder = RangeFilterBuilder::new(policy);
+    let key = |number: u64| bytes::of_u128(u128::from(number.swap_bytes()))[..8].to_vec();
+    (0..3_000).for_each(|_| builder.add_key(&key(random.below(u64::MAX) >> random.below(40))));
+    let block = builder.finish().expect("a filter");
+    let mut num_denied = 0;
+    for round in 0..300 {
+        let mut changed = block.clone();
+        (0..round % 4).for_each(|_| random.change(&mut changed[HEADER_LEN..]));
+        checksums::write(&mut changed, 0);
+        let Ok(filter) = RangeFilter::open(changed, &OpenOptions::new()) else { continue };
+        let engines: Vec<Filter> = filter.with_each_engine().collect();
+        for _ in 0..40 {
+            let first = random.below(u64::MAX) >> random.below(40);
+            let (first, last) = (key(first), key(first.saturating_add(random.below(200))));
+            let query = Query::Range(Included(&first), Excluded(&last));
+            let says = filter.may_match(query);
+            assert!(all_say(&engines, query, says), "{round}: {first:?} {last:?}");
+            let prefix = Query::Prefix(&first[..5]);
+            assert!(all_say(&engines, prefix, filter.may_match(prefix)), "{round}: {first:?}*");
+            num_denied += u32::from(!says);
+        }
+    }
+    assert!(num_denied > 2_000, "{num_denied}");
+}
+
+/// One bit of what is written is flipped before it is checked: the build fails if the block would deny a key.
+#[test]
+fn a_fault_that_denies_a_key_is_noticed() {
+    let mut random = Random(2);
+    let mut num_noticed = 0;
+    for (num_keys, bits, step) in [(1, 20.0, 1), (2, 20.0, 1), (40, 12.0, 1), (300, 8.0, 1), (9_000, 14.0, 701)] {
+        let mut keys: Vec<Vec<u8>> = (0..num_keys).map(|_| random.string(b"abcdefgh/", 12)).collect();
+        keys.sort();
+        let policy = RangePolicy::with_bits_per_key(bits).expect("legal");
+        let build = |policy| {
+            let mut builder = RangeFilterBuilder::new(policy);
+            keys.iter().for_each(|key| builder.add_key(key));
+            builder.finish()
+        };
+        for bit in (0..).step_by(step) {
+            fault::tests::set(bit);
+            let block = build(policy.with_self_check(false)).expect("only a check fails");
+            if !fault::tests::was_injected() {
+                break;
+            }
+            let opened = RangeFilter::open(&block[..], &OpenOptions::new());
+            let survives = opened.is_ok_and(|filter| keys.iter().all(|key| filter.may_contain(key)));
+            fault::tests::set(bit);
+            let is_noticed = matches!(build(policy), Err(BuildError::SelfCheck { .. }));
+            assert!(fault::tests::was_injected());
+            assert!(survives || is_noticed, "{num_keys} keys, bit {bit}");
+            num_noticed += u32::from(is_noticed);
+        }
+    }
+    assert!(num_noticed > 1_000, "{num_noticed}");
+}
+
+/// Bytes that have the order of numbers.
+fn big_endian(number: u64) -> Vec<u8> {
+    (0..8).map(|i| (number >> (56 - 8 * i)) as u8).collect()
+}
+
+/// The block with a true length and true checksums.
+fn sealed(mut block: Vec<u8>) -> Vec<u8> {
+    let payload_len = (block.len() - HEADER_LEN) as u64;
+    bytes::put_u64(&mut block, PAYLOAD_LEN_AT, payload_len);
+    checksums::write(&mut block, 0);
+    block
+}
+
+fn opened(block: Vec<u8>) -> Option<Filter> {
+    RangeFilter::open(sealed(block), &OpenOptions::new()).ok()
+}
+
+/// Blocks of one to four levels, with and without a table and joined leaves.
+fn samples() -> Vec<(Vec<Vec<u8>>, Vec<u8>)> {
+    let mut random = Random(3);
+    let mut samples = Vec::new();
+    for (num_keys, bits) in [(1, 20.0), (60, 12.0), (200, 5.0), (700, 14.0), (5_000, 12.0), (5_000, 3.0)] {
+        let words: Vec<Vec<u8>> = (0..num_keys).map(|_| random.string(b"abcdefghijklm/", 14)).collect();
+        let numbers: Vec<Vec<u8>> = (0..num_keys).map(|_| big_endian(random.below(u64::MAX))).collect();
+        for mut keys in [words, numbers] {
+            keys.sort();
+            let block = built(&keys, bits).into_inner();
+            samples.push((keys, block));
+        }
+    }
+    samples
+}
+
+/// Any bytes behind true checksums: refused, or answered, by all engines alike, and as if zeros followed.
+#[test]
+fn any_payload_is_answered_by_all_engines_alike() {
+    let (mut random, samples) = (Random(4), samples());
+    let (mut num_opened, mut num_asked, mut num_denied) = (0, 0, 0);
+    for round in 0..4_000 {
+        let (keys, block) = &samples[round % samples.len()];
+        let mut block = block.clone();
+        for _ in 0..=random.below(6) {
+            let root = block.len().min(HEADER_LEN + 160);
+            match random.below(8) {
+                0 => random.change(&mut block[PARAMS_AT..DIGEST_AT]),
+                1 | 2 => random.change(&mut block[HEADER_LEN..root]),
+                3 => block.truncate(HEADER_LEN.max(block.len() - random.below(200).min(block.len() as u64) as usize)),
+                4 => block.extend((0..random.below(40)).map(|_| random.below(256) as u8)),
+                // More keys and leaves than there are bytes.
+                5 => {
+                    let num = random.below(1 << 32) as u32;
+                    bytes::put_u64(&mut block, 24, u64::from(num) + random.below(9));
+                    bytes::put_u32(&mut block, PARAMS_AT + 8, num);
+                }
+                6 => block[HEADER_LEN..].iter_mut().skip(150).for_each(|byte| *byte = random.below(256) as u8),
+                _ if block.len() > HEADER_LEN => random.change(&mut block[HEADER_LEN..]),
+                _ => {}
+            }
+            if block.len() == HEADER_LEN {
+                block.push(0);
+            }
+        }
+        let Some(filter) = opened(block.clone()) else { continue };
+        block.extend([0; 200]);
+        let padded = opened(block).expect("opens without zeros behind it");
+        num_opened += 1;
+        let engines: Vec<Filter> = filter.with_each_engine().chain(padded.with_each_engine()).collect();
+        for _ in 0..12 {
+            let (a, b) = (random.of(keys), random.of(keys));
+            let (a, b) = (a.min(b.clone()), b);
+            for (lower, upper) in
+                [(Included(&a[..]), Included(&b[..])), (Included(&b), Excluded(&b)), (Unbounded, Excluded(&a))]
+            {
+                let says = filter.may_contain_range(lower, upper);
+                for engine in &engines {
+                    assert_eq!(engine.may_contain_range(lower, upper), says, "{round}: {lower:?} {upper:?}");
+                }
+                assert!(all_say(&engines, Query::Range(lower, upper), says), "{round}: {lower:?} {upper:?}");
+                num_asked += 1;
+                num_denied += u64::from(!says);
+            }
+            let says = filter.may_contain_prefix(&a[..a.len() / 2]);
+            assert!(engines.iter().all(|engine| engine.may_contain_prefix(&a[..a.len() / 2]) == says), "{round}");
+        }
+    }
+    assert!(num_opened > 1_000 && num_denied > num_asked / 20, "{num_opened} {num_asked} {num_denied}");
+}
+
+/// The root's first place is moved behind the payload: zeros are read there, whatever the width of `usize`.
+#[test]
+fn zeros_are_read_behind_the_payload() {
+    let keys: Vec<Vec<u8>> = (0..200u64).map(|i| big_endian(i << 40 | 1 << 63)).collect();
+    let filter = built(&keys, 10.0);
+    let stored = filter.as_bytes();
+    assert_eq!(stored[PARAMS_AT + 1] & 1, 0, "no table");
+    let first = HEADER_LEN + usize::from(bytes::u16_at(stored, PARAMS_AT + 6));
+    let root = first + 2 + usize::from(bytes::u16_at(stored, first)).div_ceil(8);
+    let with_place = |place: u64| {
+        let mut block = filter.as_bytes().to_vec();
+        let child = bytes::u64_at(&block, root);
+        bytes::put_u64(&mut block, root, child >> (CHILD_BITS - 8) << (CHILD_BITS - 8) | place);
+        opened(block).expect("places are not checked")
+    };
+    let first = bytes::u64_at(filter.as_bytes(), root) & ((1 << (CHILD_BITS - 8)) - 1);
+    let (moved, behind) = (with_place(first + (1 << 32)), with_place(1 << 39));
+    let says = |filter: &Filter, key: u64| filter.may_contain(&big_endian(key | 1 << 63));
+    let answers = |filter: &Filter| (0..400u64).map(|i| says(filter, i << 39)).collect::<Vec<_>>();
+    assert_eq!(answers(&moved), answers(&behind));
+    assert_ne!(answers(&moved), answers(&filter), "other leaves are read");
+    assert_eq!(answers(&with_place(first)), answers(&filter));
+}
+
+/// Two groups of keys that agree in more bits than can be kept, and a budget for more.
+#[test]
+fn no_more_is_kept_than_can_be() {
+    let key = |i: u64| [&[b'b' + (i % 2) as u8][..], &[b'x'; 1_300], &big_endian(i)].concat();
+    let mut keys: Vec<Vec<u8>> = (0..100).map(key).collect();
+    keys.sort();
+    for bits in [30.0, 200.0] {
+        let filter = built(&keys, bits);
+        assert_eq!(filter.num_leaves(), 2);
+        assert!(keys.iter().all(|key| filter.may_contain(key)));
+        assert!(!filter.may_contain(b"bxxa") && !filter.may_contain_prefix(b"d"));
+    }
+}

@@ -1,7 +1,7 @@
 //! A filter that was checked once: the layout of its kind, and the code that answers queries.
 
 use super::seam::{self, Columns, KindView};
-use super::{Inlined, KindLayout, Params};
+use super::{Inlined, KindLayout, Params, each, each_of};
 use crate::error::DecodeError;
 use crate::hash::{KeyHash, SetSeed};
 use crate::kind::{FilterKind, kinds};

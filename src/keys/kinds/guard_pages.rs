@@ -5,7 +5,7 @@
 //! only the whole library reads: headers, frames and keys, intact and damaged.
 
 use super::blocked::sizing::{MAX_NUM_PROBES, MAX_SALT_BITS};
-use super::seam::{Hashes, MAX_CACHED_LEN, Mode};
+use super::seam::{Hashes, MAX_CACHED_LEN, Mode, PARAMS_LEN};
 use super::size::Target;
 use super::{FilterLayout, Params, Plan, Settings, StoredParams, fuse, golomb, ribbon};
 use crate::build::Output;
@@ -150,7 +150,7 @@ fn blocked_payloads() -> impl Iterator<Item = (Params, Vec<u8>)> {
         .flat_map(|shape| [1, 2, 3, 64, 65, 130, MAX_CACHED_LEN as u64 / 64 + 2].map(|num_lines| (shape, num_lines)))
         .map(|((probes, salts), num_lines)| {
             let payload: Vec<u8> = (0..num_lines * 64).map(|i| (mix(i) | mix(!i)) as u8).collect();
-            let mut bytes = [0; super::PARAMS_LEN];
+            let mut bytes = [0; PARAMS_LEN];
             (bytes[0], bytes[1]) = (probes, salts);
             let stored = StoredParams { bytes: &bytes, base: 0, num_entries: 1, payload_len: payload.len() as u64 };
             (Params::decode(FilterKind::Blocked, &stored).expect("legal"), payload)

@@ -174,6 +174,7 @@ macro_rules! by_kind_of {
     };
 }
 
+#[cfg(feature = "std")]
 pub(crate) use {by_kind, by_kind_of};
 
 /// Returns whether filters of `kind` may be remapped.

@@ -31,16 +31,6 @@ pub fn cases() -> Vec<Value> {
         }
         cases.push(json!({"name": name, "request": request, "reply": reply}));
     };
-    for words in lines("reject") {
-        add("reject", block(&words[2]), &[], json!({"class": words[0], "row": words[1]}));
-    }
-    for words in lines("compact-reject") {
-        add("compact-reject", compact(&words[2]), &[], json!({"class": words[0], "row": words[1]}));
-    }
-    for words in lines("index-reject") {
-        let request = json!({"frame": "index", "bytes": words[2], "context": "0x1"});
-        add("index-reject", request, &[], json!({"class": words[0], "row": words[1]}));
-    }
     for words in lines("found-context") {
         let found = (!words[1].is_empty()).then(|| format!("{:#x}", number(&words[1])));
         let reply = found.map(|found| json!({"class": words[0], "row": "crc", "found_context": found}));

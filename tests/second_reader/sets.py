@@ -249,15 +249,6 @@ def example(rows: list[list[str]]) -> Compared:
         yield "answers", all(opened.lookup(name, identity, b"id", [entry_of(text)]) for text in texts), True
 
 
-def rejected(rows: list[list[str]]) -> Compared:
-    for refused_as, row, data in rows:
-        try:
-            open_set(bytes.fromhex(data.strip("-")))
-            yield row, "ok", refused_as
-        except FilterError as error:
-            yield row, (class_of(error), error.row), (refused_as, row)
-
-
 def values(rows: list[list[str]]) -> Compared:
     for value_class, text, *stated in rows:
         of_class, entry = entry_of(text)
@@ -266,10 +257,9 @@ def values(rows: list[list[str]]) -> Compared:
 
 
 def is_as_document(directory: Path) -> bool:
-    example_in, is_right = (directory / "set.md").read_text("utf-8").partition("```vectors set-example\n")[2], True
-    for name, compared in ("set-example", example), ("set-reject", rejected), ("values", values):
-        file = directory / "vectors" / f"{name}.txt"
-        lines = (file.read_text("utf-8") if file.exists() else example_in.partition("```")[0]).splitlines()
+    is_right = True
+    for name, compared in ("set-example", example), ("values", values):
+        lines = (directory / "vectors" / f"{name}.txt").read_text("utf-8").splitlines()
         rows = [line.split(" ") for line in lines if not line.startswith("#")]
         print(f"counted: {len(rows)} vectors {name}")
         differences = [difference for difference in compared(rows) if difference[1] != difference[2]]

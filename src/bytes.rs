@@ -70,7 +70,7 @@ pub(crate) fn u128_big_padded(bytes: &[u8]) -> u128 {
     let bytes = bytes.get(..16).unwrap_or(bytes);
     let word = |bytes: &[u8; 8]| u128::from(u64_from(*bytes).swap_bytes());
     match (bytes.first_chunk(), bytes.last_chunk()) {
-        // The last 8 bytes begin within the first 8, or behind them.
+        // The last 8 bytes begin within the first 8, or after them.
         (Some(first), Some(last)) => word(first) << 64 | (word(last) << (8 * (16 - bytes.len()))) as u64 as u128,
         _ => {
             let mut chunk = [0; 8];

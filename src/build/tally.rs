@@ -1,4 +1,4 @@
-//! Whether two lists have the same hashes, without sorting them.
+//! A test whether two lists have the same hashes, without sorting them.
 
 use core::ops::Add;
 

@@ -14,7 +14,7 @@ const LOAD_LEN: usize = 16;
 /// The number of vectors of remainders that are added up.
 const VECTORS: usize = 5;
 const MOST_SUMMED: usize = VECTORS * LANES;
-/// The greatest number of bytes that the loads of a vector take, and that of all vectors.
+/// The greatest number of bytes that the loads of a vector take, and that the loads of all vectors take.
 const VECTOR_LEN: u64 = LOAD_LEN as u64 + MAX_REMAINDER_BITS as u64;
 const SUMMED_LEN: u64 = VECTOR_LEN + 2 * (VECTORS - 1) as u64 * MAX_REMAINDER_BITS as u64;
 

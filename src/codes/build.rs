@@ -33,7 +33,7 @@ impl Plan {
     }
 }
 
-/// What the hashes of a list are.
+/// The origin of the numbers of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     /// Those of a set, each once. They may [crowd](Crowd), and be remapped then.
@@ -147,7 +147,7 @@ struct Codes<'o, 'v> {
     next_least: u64,
     /// The number of the current bucket's entries.
     entries_of_bucket: u64,
-    /// What is counted of the other buckets, unless the hashes are remapped.
+    /// Counts of the other buckets, unless the hashes are remapped.
     crowd: Option<Crowd>,
     /// The tally of the offsets.
     values: Tally,

@@ -1,4 +1,4 @@
-//! Whether hashes crowd, so that the set is remapped: few random sets do.
+//! The test whether hashes crowd, so that the set is remapped: few random sets do.
 
 use super::Buckets;
 use crate::hash::fast_range;
@@ -7,7 +7,7 @@ use crate::hash::fast_range;
 /// has more with probability 10⁻¹⁶.
 const MAX_ENTRIES_PER_BUCKET: u64 = 160;
 
-/// What is counted of the buckets so far.
+/// Counts of the buckets so far.
 pub(crate) struct Crowd {
     num_entries: u64,
     /// The most entries that may share the value of another one: twice as many as of random hashes, and 24. More have a

@@ -202,7 +202,7 @@ impl<'a> Bucket<'a> {
         }
     }
 
-    /// Returns the cursor behind some codes that lie below `sought`, few before the first that does not.
+    /// Returns the cursor after some codes that lie below `sought`, few before the first that does not.
     #[inline(always)]
     fn skip_below(self, tuning: &Tuning, sought: u64) -> Cursor {
         let mut cursor = Cursor { left: sought, unary: self.start, remainders: self.end };

@@ -42,11 +42,12 @@
 //!
 //! # How the builder works
 //!
-//! It needs the numbers in order (`build.rs`): as hashes, which ascend with them. (A [place](Buckets::hash_at) is turned
-//! into a hash that is located there.) They are grouped by their upper bits and sorted group by group, in a level-1 cache,
-//! and each bucket's codes are written when its last hash has come. Line, deviations and the least width of the
-//! directory's fields follow from the lengths of all buckets, so the directory is written in the end and the codes are
-//! moved behind it. A build keeps 8 bytes a bucket beside the hashes. The length of the payload depends on the hashes.
+//! It needs the numbers in order (`build.rs`): as hashes, which ascend with them. (A [place](Buckets::hash_at) is
+//! turned into a hash that is located there.) They are grouped by their upper bits and sorted group by group, in a
+//! level-1 cache, and each bucket's codes are written when its last hash has come. Line, deviations and the least width
+//! of the directory's fields follow from the lengths of all buckets, so the directory is written in the end and the
+//! codes are moved after it. A build keeps 8 bytes a bucket beside the hashes. The length of the payload depends on the
+//! hashes.
 //!
 //! The check decodes the finished payload once, bucket by bucket as queries find them, and compares a tally of the
 //! offsets with that of the entries': 2 ns an entry, where a search for each takes 15 and more.
@@ -329,7 +330,7 @@ impl<'a> View<'a> {
         self.payload
     }
 
-    /// Prefetches what says where the codes of `bucket` are.
+    /// Prefetches the directory's entries for the codes of `bucket`.
     #[inline]
     pub(crate) fn prefetch_directory(&self, bucket: u64) {
         let Layout { params, fields_start, .. } = self.layout;

@@ -63,7 +63,7 @@ pub enum BuildError {
         /// Greatest legal value.
         max: f64,
     },
-    /// The policy asks for a range filter of integers, and the keys are none for which its rate would hold.
+    /// The policy requires a range filter of integers, and the rate would not hold for these keys.
     NotIntegers(NotIntegers),
     /// Blocks of this kind cannot be united, and have no fixed shape: their size follows from their entries.
     NoFixedShape {
@@ -201,7 +201,7 @@ impl fmt::Display for BuildError {
     }
 }
 
-/// The reason why keys are no integers for which a range filter's rate would hold.
+/// The reason why keys are not integers for which a range filter's rate would hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NotIntegers {

@@ -21,9 +21,9 @@ impl SetSeed {
     /// The number of bytes that it takes in a frame.
     pub(crate) const LEN: usize = 8;
 
-    /// Returns the seed of a set: the digest of its hashes, sorted and distinct, or 1 if that is 0. (The digest is no
-    /// secret. Trying sets until it has a certain value takes some 2⁶⁴ of them; under a known key SipHash does not claim
-    /// that there is no shorter way.)
+    /// Returns the seed of a set: the digest of its hashes, sorted and distinct, or 1 if that is 0. (The digest is not
+    /// a secret. Trying sets until it has a certain value takes some 2⁶⁴ of them; under a known key SipHash does not
+    /// claim that there is no shorter way.)
     #[cfg(feature = "std")]
     pub(crate) fn of(hashes: &[u64]) -> Self {
         let digest = siphash13_of_words([0; 2], hashes);

@@ -29,10 +29,10 @@ pub(super) struct Facts {
 /// *No* is always true; *maybe* is wrong at the block's false-positive rate. Everything was checked when the block was
 /// opened: queries cannot fail, allocate nothing and parse nothing.
 ///
-/// An engine keeps one for each open table, behind an [`Arc`](std::sync::Arc) if threads share it, and queries it
-/// directly: a reader that is made once and kept gains nothing. `B` owns or borrows the bytes, and must give the same
-/// ones at each call, as vectors, boxes, shared slices and memory maps do. Queries are fastest if the bytes begin at a
-/// cache line, as [`AlignedBytes`](crate::AlignedBytes) do. A filter with `B` = `&[u8]` is a [`FilterBlockReader`].
+/// An engine keeps one for each open table, in an [`Arc`](std::sync::Arc) if threads share it, and queries it directly:
+/// a reader that is made once and kept gains nothing. `B` owns or borrows the bytes, and must give the same ones at
+/// each call, as vectors, boxes, shared slices and memory maps do. Queries are fastest if the bytes begin at a cache
+/// line, as [`AlignedBytes`](crate::AlignedBytes) do. A filter with `B` = `&[u8]` is a [`FilterBlockReader`].
 ///
 /// ```
 /// use filterblock::{FilterBlock, FilterBlockBuilder, FilterKind, FilterPolicy, OpenOptions};

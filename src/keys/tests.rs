@@ -1,5 +1,5 @@
-//! Work is bounded whatever the bytes: blocks with damaged parameters and payloads behind checksums that hold, and
-//! compact frames, are opened and queried, and what they load from the frame is counted. The bounds are those of
+//! Work is bounded whatever the bytes: blocks with damaged parameters and payloads whose checksums hold, and compact
+//! frames, are opened and queried, and what they load from the frame is counted. The bounds are those of
 //! `EMBEDDING.md`. (Loads of vectors are not counted: there is a fixed number of them before the portable search.)
 
 use super::{FilterBlockBuilder, compact};

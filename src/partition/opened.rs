@@ -177,9 +177,9 @@ pub enum AsBytes {}
 #[derive(Debug)]
 pub struct AsOpened<B>(PhantomData<B>);
 
-/// What the function that loads a partition may return: its block's bytes (all that is `AsRef<[u8]>`), which are then
-/// opened and verified, or a reference, an `Arc` or another pointer to an [`OpenedPartition`], of the same family. The
-/// compiler infers both parameters. It cannot be implemented by other crates.
+/// The types that the function that loads a partition may return: its block's bytes (all that is `AsRef<[u8]>`), which
+/// are then opened and verified, or a reference, an `Arc` or another pointer to an [`OpenedPartition`], of the same
+/// family. The compiler infers both parameters. It cannot be implemented by other crates.
 pub trait LoadedPartition<F: Family, Form> {
     /// Answers if this is the expected partition.
     #[doc(hidden)]

@@ -12,10 +12,10 @@ use crate::ranges::{RangeFilter, RangeFilterReader, are_ordered};
 use core::fmt;
 use core::ops::Bound;
 
-/// What an index states of keys that nothing hashes.
+/// The hasher and transform that a range index records. They are placeholders: range keys are not hashed.
 pub(super) const ENTRIES: EntryHasher = EntryHasher::new(KeyHasher::new(0), KeyTransform::WholeKey);
 
-/// What the index says of a range.
+/// The index's answer for a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RangeLookup {
     /// No key of the table lies in the range: the answer is *no*, and there is nothing to load.
@@ -23,7 +23,7 @@ pub enum RangeLookup {
     /// All keys of a partition lie in the range, or its bounds are not [in order](crate::range::are_ordered): the answer
     /// is *maybe*, and there is nothing to load.
     Present,
-    /// The answer is *no* if this partition says so, and the second one, too, if there is one.
+    /// The answer is *no* if this partition denies the range, and the second one, if there is one, does too.
     Partitions(PartitionHandle, Option<PartitionHandle>),
 }
 
@@ -134,7 +134,7 @@ impl<B: AsRef<[u8]>> PartitionedRangeFilter<B> {
         Ok(false)
     }
 
-    /// Returns what the index says of the keys between two bounds. It is for engines that load partitions themselves.
+    /// Returns the index's answer for the keys between two bounds, for engines that load partitions themselves.
     pub fn find_range(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> RangeLookup {
         if !are_ordered(lower, upper) {
             return RangeLookup::Present;
@@ -147,7 +147,8 @@ impl<B: AsRef<[u8]>> PartitionedRangeFilter<B> {
         self.between(first, of(upper).and_then(|key| self.index.find(key)))
     }
 
-    /// Returns what the index says of the keys that begin with `prefix`: there are none, or one partition decides alone.
+    /// Returns the index's answer for the keys that begin with `prefix`: there are none, or one partition decides
+    /// alone.
     pub fn find_prefix(&self, prefix: &[u8]) -> RangeLookup {
         // The first partition whose separator is at least the prefix has the least key that begins with it, if any does
         // (section 15.1 of the format): the partitions before end below the prefix, and where this one ends below that
@@ -155,8 +156,7 @@ impl<B: AsRef<[u8]>> PartitionedRangeFilter<B> {
         self.index.find(prefix).map_or(RangeLookup::Absent, |partition| RangeLookup::Partitions(partition, None))
     }
 
-    /// Returns what the index says of a range with the least key of which a partition leads, and with the greatest to
-    /// another; `None` if the table's keys are less.
+    /// Combines the partitions that the two bounds lead to; `None` if the table's keys are less.
     fn between(&self, first: Option<PartitionHandle>, last: Option<PartitionHandle>) -> RangeLookup {
         let Some((first, last)) = first.zip(last.or_else(|| self.index.partitions().next_back())) else {
             return RangeLookup::Absent;

@@ -11,9 +11,9 @@ use crate::hash::EntryHasher;
 use core::cmp::Ordering;
 use std::vec::Vec;
 
-/// What builds one partition after the other.
+/// A builder of one partition after another.
 pub(super) trait Open {
-    /// What an index of such partitions is of.
+    /// The tag that an index of such partitions states.
     const TAG: Tag;
 
     /// Returns the number of entries added to the open partition.

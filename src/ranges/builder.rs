@@ -14,8 +14,9 @@ use std::vec::Vec;
 
 /// Turns the keys of one table into one range filter.
 ///
-/// It keeps the keys, and 8 bytes for each unless all have one length; while it builds, some 10 to 20 bytes more for each.
-/// Keys in ascending order are taken as they come; others are sorted. The same set of keys and the same policy give the same bytes.
+/// It buffers all keys, plus 8 bytes a key if their lengths differ. Building takes another 10 to 20 bytes a key. Keys
+/// in ascending order are taken as they come; others are sorted. The same set of keys and the same policy give the same
+/// bytes.
 #[derive(Clone)]
 pub struct RangeFilterBuilder {
     policy: RangePolicy,
@@ -73,8 +74,8 @@ impl RangeFilterBuilder {
         self.policy
     }
 
-    /// Returns the form of the block that was built last, of which the policy alone does not tell; `None` before the
-    /// first, if the last build failed, and if its block has no keys.
+    /// Returns the form of the block that was built last, which does not follow from the policy alone; `None` before
+    /// the first, if the last build failed, and if its block has no keys.
     pub fn built_form(&self) -> Option<RangeForm> {
         self.built
     }
@@ -110,9 +111,9 @@ impl RangeFilterBuilder {
     /// Appends the block of all added keys to `out`, and returns its length in bytes.
     ///
     /// # Errors
-    /// [`BuildError::Empty`] if nothing was added, [`BuildError::NotIntegers`] if the policy asks for integers and the keys
-    /// are none, [`BuildError::TooManyEntries`] for more than 2³² − 1 keys, [`BuildError::TooLarge`] for a payload of more
-    /// than 2⁴⁰ − 1 bytes, [`BuildError::SelfCheck`]. Then `out` is as before, and the builder keeps its keys.
+    /// [`BuildError::Empty`] if nothing was added, [`BuildError::NotIntegers`] if the policy requires integers and the
+    /// keys are not, [`BuildError::TooManyEntries`] for more than 2³² − 1 keys, [`BuildError::TooLarge`] for a payload
+    /// of more than 2⁴⁰ − 1 bytes, [`BuildError::SelfCheck`]. Then `out` is as before, and the builder keeps its keys.
     pub fn finish_into(&mut self, out: &mut Vec<u8>) -> Result<usize, BuildError> {
         let len = self.build_into(out)?;
         self.clear();

@@ -1,4 +1,4 @@
-//! In which form a filter has its keys.
+//! The form in which a filter has its keys.
 
 use core::fmt;
 

@@ -1,4 +1,4 @@
-//! The header of a range filter: that of a block, with a kind of its own, and no hash.
+//! The header of a range filter: a block's header with a kind of its own, and no hash.
 
 use super::cut::{self, Layout};
 use super::integers::{self, Integers};
@@ -28,7 +28,7 @@ pub(super) enum MapParams {
     Integers(integers::Params),
 }
 
-/// Fills the header of `block`, which is complete behind it.
+/// Fills the header of `block`, whose payload is complete.
 #[cfg(feature = "std")]
 pub(super) fn write(block: &mut [u8], params: Option<MapParams>, num_keys: u64, context: u64) {
     block[KIND_AT] = BlockKind::Ranges.tag();

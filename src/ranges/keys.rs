@@ -70,7 +70,7 @@ impl Keys {
         &self.bytes[start..self.ends[index]]
     }
 
-    /// Returns all keys, one behind the other.
+    /// Returns all keys, one after the other.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -93,7 +93,7 @@ impl Keys {
         (self.num > 0 && self.ends.is_empty()).then_some(self.common_len)
     }
 
-    /// Returns the lengths of the shortest and the longest key, of which there is one.
+    /// Returns the lengths of the shortest and of the longest key, of at least one.
     pub(super) fn extent(&self) -> (usize, usize) {
         let lens = (0..self.len()).map(|index| self.get(index).len());
         lens.fold((usize::MAX, 0), |(least, most), len| (least.min(len), most.max(len)))

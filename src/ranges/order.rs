@@ -1,8 +1,8 @@
 //! Keys and bounds in the order of bytes, from what engines have.
 //!
-//! A range filter compares keys as byte strings. Where the engine's own order is another, keys and bounds must be made of
-//! bytes that have it, in the same way when they are added and when they are asked for: otherwise stored keys are denied.
-//! These functions do so for usual orders.
+//! A range filter compares keys as byte strings. Where the engine's own order is another, keys and bounds must be made
+//! of bytes that have it, in the same way when keys are added and when ranges are queried: otherwise stored keys are
+//! denied. These functions do so for usual orders.
 //!
 //! ```
 //! use filterblock::OpenOptions;
@@ -27,9 +27,9 @@ use std::vec::Vec;
 /// The length of the trailer of an internal key: sequence number and type.
 const TRAILER_LEN: usize = 8;
 
-/// Returns whether the bounds are in order, as those of a scan that may find something are: there are not two, or the
-/// lower one is below the upper one, or both are one key that neither excludes. Filters answer *maybe* for others, which
-/// no scan needs to ask, and which a caller has by mistake: swapped, of a descending scan, or made wrongly.
+/// Returns whether the bounds are in order, as in every scan that may find something: there are not two, or the lower
+/// one is below the upper one, or both are one key that neither excludes. Filters answer *maybe* for other bounds,
+/// which are a caller's mistake: swapped, of a descending scan, or made wrongly.
 ///
 /// ```
 /// use filterblock::range::are_ordered;
@@ -51,8 +51,8 @@ pub fn are_ordered(lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
     }
 }
 
-/// Returns bytes that have the order of a signed integer, whose bytes are given, the most significant first: those of
-/// negative ones are below all others.
+/// Returns bytes that have the order of a signed integer, whose bytes are given, the most significant first: the bytes
+/// of negative ones are below all others.
 ///
 /// ```
 /// use filterblock::range::order::signed;
@@ -111,8 +111,8 @@ pub fn end_of_prefix(prefix: &[u8]) -> Bound<Vec<u8>> {
     }
 }
 
-/// Returns the user's key of an internal one, which has a trailer of 8 bytes as those of LevelDB and RocksDB, or `None` if
-/// it is too short. The trailer orders versions from new to old, and is no part of what is added to a filter.
+/// Returns the user key of an internal key, which has a trailer of 8 bytes as in LevelDB and RocksDB, or `None` if it
+/// is too short. The trailer orders versions from new to old, and is not part of what is added to a filter.
 ///
 /// ```
 /// use filterblock::range::order::user_key;
@@ -128,8 +128,8 @@ pub const fn user_key(internal: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Returns the bound for user's keys of a bound of internal keys. It includes the key, whose other versions may lie on the
-/// scan's side of an excluded one; a key that is too short is no bound.
+/// Returns the bound for user's keys of a bound of internal keys. It includes the key, whose other versions may lie on
+/// the scan's side of an excluded one; a key that is too short gives no bound.
 ///
 /// ```
 /// use filterblock::range::order::user_bound;

@@ -6,8 +6,8 @@ use crate::math::float::log2;
 use core::fmt;
 use core::str::FromStr;
 
-/// How a writer makes range filters. Its text is `range:14`, `range:fpr=1%,len=1024`, the latter with `,form=integers` if
-/// other keys are to be refused, and either with `,self_check=off`.
+/// The configuration of range filters. Its text is `range:14`, `range:fpr=1%,len=1024`, the latter with
+/// `,form=integers` to refuse other keys, and either with `,self_check=off`.
 ///
 /// ```
 /// use filterblock::range::RangePolicy;
@@ -38,7 +38,7 @@ enum Size {
     Rate {
         rate_bits: u64,
         len: u64,
-        /// Whether no filter is made of keys that are no such integers.
+        /// Whether keys that are not such integers are refused.
         is_required: bool,
     },
 }
@@ -48,7 +48,7 @@ const MIN_BITS: u32 = 2;
 const MAX_BITS: u32 = 200;
 /// The greatest legal quotient of a range's length and its rate.
 const MAX_RANGE_PER_KEY: u64 = 1 << 31;
-/// What codes take beyond the logarithm of that quotient, in bits a key.
+/// The bits a key that codes take beyond the logarithm of that quotient.
 const CODE_BITS: f64 = 1.75;
 
 const SIZE: &str = "bits per key, such as range:14, or a rate for a length, such as range:fpr=1%,len=1024";
@@ -57,9 +57,9 @@ const RATED: &str = "a setting of bits per key: a form goes with a rate, as in r
 const LEN: &str = "the greatest length of a range, such as len=1024";
 
 impl RangePolicy {
-    /// Returns the policy for filters of about this many bits per key in all, from 2 to 200; behind the header, which has 64
-    /// bytes, of at least half as many. With few bits, keys that
-    /// differ late are not told apart; from 10 on (integers) or 12 to 16 on (text) all are.
+    /// Returns the policy for filters of about `bits` bits per key (2 to 200), the header of 64 bytes included; the
+    /// payload gets at least half of them. With few bits neighbouring keys are joined; from 10 on (integers) or 12 to
+    /// 24 on (text, which needs the more the longer its keys agree) all are distinguished.
     ///
     /// # Errors
     /// [`BuildError::RangeSetting`] outside the range.
@@ -77,9 +77,9 @@ impl RangePolicy {
     /// log₂(`len` / `rate`) + 1.75 bits per key.
     ///
     /// Keys are integers if all have one length, and at most 16 bytes after those that all begin with; their first byte
-    /// is the most significant. Of other keys, and of such as have too many within `len`, filters are made as
-    /// [`RangePolicy::with_bits_per_key`] makes them of as many bits, and have no rate:
-    /// [`RangeFilter::form`](super::RangeFilter::form) tells, and [`RangePolicy::of_integers`] refuses them.
+    /// is the most significant. Other keys, and sets too dense for `len`, get the filter that
+    /// [`RangePolicy::with_bits_per_key`] builds with the same bits, without a guaranteed rate:
+    /// [`RangeFilter::form`](super::RangeFilter::form) reports it, and [`RangePolicy::of_integers`] refuses such keys.
     ///
     /// # Errors
     /// [`BuildError::RangeSetting`] unless `rate` is at most one half, `len` at least 1, and `len` / `rate` at most 2³¹.
@@ -146,7 +146,7 @@ impl RangePolicy {
         }
     }
 
-    /// Returns whether no filter is made of keys that are no integers for which the rate holds.
+    /// Returns whether keys are refused that are not integers for which the rate holds.
     ///
     /// ```
     /// use filterblock::range::RangePolicy;
@@ -164,9 +164,9 @@ impl RangePolicy {
         self.self_check
     }
 
-    /// Returns about how many bytes a block of `num_keys` keys has, header included. It may have fewer, if its keys are
-    /// told apart by few bits, and some more, as a payload is not planned to the bit. The bytes that all keys begin with are
-    /// stored once, up to 65 535 of them, whatever the policy plans.
+    /// Returns about how many bytes a block of `num_keys` keys has, header included. It may have fewer, if few bits
+    /// distinguish the keys, and some more, as a payload is not planned to the bit. The bytes that all keys begin with
+    /// are stored once, up to 65 535 of them, whatever the policy plans.
     pub fn expected_block_len(&self, num_keys: u64) -> u64 {
         let header_len = HEADER_LEN as u64;
         header_len.saturating_add(match self.size {
@@ -179,7 +179,7 @@ impl RangePolicy {
     /// Returns the most bytes that a payload of `num_keys` cut keys is planned to have.
     pub(super) fn max_payload_len(&self, num_keys: u64) -> u64 {
         let len = self.len_of_bits(num_keys);
-        // Else a filter of few keys would have a header, and know nothing.
+        // Otherwise the header would use up the budget of a small filter.
         len.saturating_sub(HEADER_LEN as u64).max(len / 2)
     }
 

@@ -1,8 +1,8 @@
-//! A query, as a user names it.
+//! A query as a user states it.
 
 use core::ops::Bound;
 
-/// The keys that are asked for.
+/// The keys that are queried.
 #[derive(Clone, Copy)]
 pub(super) enum Query<'a> {
     Range(Bound<&'a [u8]>, Bound<&'a [u8]>),

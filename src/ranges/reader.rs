@@ -32,7 +32,7 @@ pub struct RangeFilter<B> {
 /// A range filter over borrowed bytes.
 pub type RangeFilterReader<'a> = RangeFilter<&'a [u8]>;
 
-/// How far a search of one of many tables has come.
+/// The state of a search of one of many tables.
 #[derive(Clone, Copy)]
 pub(super) enum Probe {
     Known(bool),
@@ -45,7 +45,7 @@ pub(super) enum Probe {
     },
 }
 
-/// Most of what a search reads of a group lies in so many cache lines.
+/// Cache lines to prefetch per group.
 const GROUP_LINES: usize = 5;
 const LINE_LEN: usize = 64;
 
@@ -122,7 +122,7 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
         }
     }
 
-    /// Answers for the bounds that `encode` fills in, if it says that there may be a key between them.
+    /// Answers for the bounds that `encode` fills in, if it reports that there may be a key between them.
     #[inline]
     fn may_overlap(&self, layout: &Layout, encode: impl FnOnce(&[u8], &mut Bounds) -> bool) -> bool {
         let (payload, mut bounds) = (self.payload(), Bounds::ALL);
@@ -131,8 +131,8 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
                 .is_some_and(|range| self.engine.may_overlap(&range, layout, payload))
     }
 
-    /// Begins a search of many tables, each of which is then [advanced](RangeFilter::advance) in turn. `bounds` are those
-    /// of all keys before.
+    /// Begins a search of many tables, each of which is then [advanced](RangeFilter::advance) in turn. `bounds` must be
+    /// the bounds of all keys.
     #[inline]
     pub(super) fn start(&self, query: Query<'_>, bounds: &mut Bounds) -> Probe {
         let payload = self.payload();
@@ -228,7 +228,7 @@ impl<B> RangeFilter<B> {
         self.num_keys
     }
 
-    /// Returns the number of keys and groups of keys that are told apart.
+    /// Returns the number of leaves: keys and groups of keys that are distinguished.
     pub fn num_leaves(&self) -> u64 {
         match &self.map {
             None => 0,

@@ -224,7 +224,7 @@ fn samples() -> Vec<(Vec<Vec<u8>>, Vec<u8>)> {
     samples
 }
 
-/// Any bytes behind true checksums: refused, or answered, by all engines alike, and as if zeros followed.
+/// Any bytes under right checksums: refused, or answered, by all engines alike, and as if zeros followed.
 #[test]
 fn any_payload_is_answered_by_all_engines_alike() {
     let (mut random, samples) = (Random(4), samples());
@@ -279,7 +279,7 @@ fn any_payload_is_answered_by_all_engines_alike() {
     assert!(num_opened > 1_000 && num_denied > num_asked / 20, "{num_opened} {num_asked} {num_denied}");
 }
 
-/// The root's first place is moved behind the payload: zeros are read there, whatever the width of `usize`.
+/// The root's first place is moved past the payload: zeros are read there, whatever the width of `usize`.
 #[test]
 fn zeros_are_read_behind_the_payload() {
     let keys: Vec<Vec<u8>> = (0..200u64).map(|i| big_endian(i << 40 | 1 << 63)).collect();

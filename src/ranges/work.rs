@@ -1,6 +1,6 @@
-//! Work is bounded whatever the bytes: filters with damaged parameters and payloads behind checksums that hold are opened
-//! and queried, and what they load from the block is counted. The bounds are those of `EMBEDDING.md`. (Loads of vectors
-//! are not counted: there is a fixed number of them for each bucket and for each group.)
+//! Work is bounded whatever the bytes: filters with damaged parameters and payloads whose checksums hold are opened and
+//! queried, and what they load from the block is counted. The bounds are those of `EMBEDDING.md`. (Loads of vectors are
+//! not counted: there is a fixed number of them for each bucket and for each group.)
 
 use super::cut::MAX_LEVELS;
 use super::{RangeFilter, RangeFilterBuilder, RangeForm, RangePolicy};

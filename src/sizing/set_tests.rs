@@ -13,8 +13,8 @@ fn clamp_range(range_per_entry: f64) -> f64 {
 /// The entropy of a sorted set of n entries, in bits an entry: log₂(eM) − log₂(2πn)/(2n), with M the range per entry.
 /// No code of it is shorter.
 ///
-/// Stirling's formula for log₂(U^n / n!) / n, which counts subsets but for terms in 1/M: above the entropy log₂ C(U, n)
-/// / n by at most 0.9/M bits where M ≥ 2, give or take 0.13/n². 0 without entries.
+/// Stirling's formula for log₂(U^n / n!) / n, which counts subsets except for terms in 1/M: above the entropy log₂ C(U,
+/// n) / n by at most 0.9/M bits where M ≥ 2, give or take 0.13/n². 0 without entries.
 fn entropy_bits_per_entry(range_per_entry: f64, num_entries: u64) -> f64 {
     if num_entries == 0 {
         return 0.0;

@@ -213,8 +213,8 @@ impl FilterBlockBuilder {
     }
 
     /// Adds an entry, which is the result of the policy's transform, for engines that apply it themselves. Under
-    /// [`KeyTransform::WholeKeyAndPrefix`] a key has two entries: add its prefix, too. An entry that is not as
-    /// long as a fixed prefix is no result of that transform: the builder [refuses](FilterBlockBuilder::refusal) it.
+    /// [`KeyTransform::WholeKeyAndPrefix`] a key has two entries: add its prefix, too. An entry that is not as long as
+    /// a fixed prefix is not a result of that transform: the builder [refuses](FilterBlockBuilder::refusal) it.
     #[inline]
     pub fn add_entry(&mut self, entry: &[u8]) {
         match self.entries().transform() {
@@ -368,8 +368,8 @@ impl FilterBlockBuilder {
     ///
     /// # Errors
     /// [`BuildError::OutputTooShort`], and the errors of [`FilterBlockBuilder::finish_into`]. The contents of `out` are
-    /// then unspecified, and the builder keeps its entries and context. Without an error, bytes behind the block may have
-    /// changed if entries repeat.
+    /// then unspecified, and the builder keeps its entries and context. Without an error, bytes after the block may
+    /// have changed if entries repeat.
     pub fn finish_into_slice(&mut self, out: &mut [u8]) -> Result<usize, BuildError> {
         self.finish_block(Output::Slice { memory: out, len: 0 })
     }

@@ -66,7 +66,7 @@ pub enum CombineError {
     },
 }
 
-/// What makes parts of unequal numbers of keys alike.
+/// The remedy for parts of unequal numbers of keys.
 const REMEDY: &str = "build all parts under one policy of a fixed shape, bloom:bytes=";
 
 impl fmt::Display for CombineError {

@@ -23,7 +23,7 @@ impl From<NoRoom> for BuildError {
 pub(super) struct Payload<'a> {
     pub(super) policy: &'a FilterPolicy,
     pub(super) hashes: &'a mut Vec<u64>,
-    /// The sum of the hashes as they were added, each plus one, but for those that were dropped as repeated.
+    /// The sum of the hashes as they were added, each plus one, except repeated ones that were dropped.
     pub(super) added: &'a mut u64,
     pub(super) parallel: bool,
 }

@@ -1,5 +1,5 @@
-//! What a policy plans for a number of entries, without keys and without a block: the cost of each kind, the kind that an
-//! automatic policy takes, and the rate and the length that are expected of it.
+//! The plan of a policy for a number of entries, without keys and without a block: the cost of each kind, the kind that
+//! an automatic policy takes, and the rate and the length that are expected of it.
 
 use super::sized_kind::{SizedKind, closer, remapped_bytes};
 use super::{FilterPolicy, Workload};
@@ -341,7 +341,7 @@ impl FilterPolicy {
         let of_kinds = self.sized_kinds().filter_map(Result::ok);
         let mut most: Vec<_> = of_kinds.map(|of_kind| (of_kind.expected_num_entries(block_len), of_kind)).collect();
         most.sort_by_key(|&(num_entries, _)| core::cmp::Reverse(num_entries));
-        // All have one size and their kinds' defaults, so the kind alone tells which one is chosen.
+        // All have one size and their kinds' defaults, so the kind alone decides which one is chosen.
         let is_chosen = |num_entries, kind| self.kind_for(num_entries).is_ok_and(|chosen| chosen.kind() == kind);
         let own = most.iter().find(|(num_entries, of_kind)| is_chosen(*num_entries, of_kind.kind()));
         own.or(most.last()).map_or(0, |&(num_entries, _)| num_entries)

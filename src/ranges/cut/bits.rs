@@ -1,15 +1,15 @@
 //! Keys as strings of bits, and the comparison of such a string with bits of a payload.
 //!
 //! The first bit of a string is the lowest bit of its first word: where two strings differ first is then a count of
-//! trailing zeros. Behind the last bit of a key zeros follow without end; behind that of the upper bound of all keys with
-//! a prefix, ones.
+//! trailing zeros. After the last bit of a key zeros follow without end; after the last bit of the upper bound of all
+//! keys with a prefix, ones.
 
 use crate::bits;
 
 /// The greatest number of bits that are kept of a key.
 pub(crate) const MAX_DEPTH: u32 = 1023;
 
-/// Those bits, and a word behind them, which a load from any bit may touch.
+/// Those bits, and a word after them, which a load from any bit may touch.
 const WORDS: usize = MAX_DEPTH.div_ceil(64) as usize + 1;
 
 /// The first bits of an endless string: all that are compared.
@@ -62,14 +62,14 @@ impl Bits {
     pub(crate) fn step_below(&mut self) -> bool {
         let Some(last) = self.0.iter().rposition(|&word| word != 0) else { return false };
         self.fill_from(last + 1, true);
-        // Its last one becomes a zero, and the zeros behind it become ones.
+        // Its last one becomes a zero, and the zeros after it become ones.
         let one = 1 << (63 - self.0[last].leading_zeros());
         self.0[last] = self.0[last] & (one - 1) | !(one | (one - 1));
         true
     }
 }
 
-/// How a string compares with stored bits.
+/// The comparison of a string with stored bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     /// It begins with them.

@@ -17,8 +17,8 @@ impl Bounds {
     pub(crate) const ALL: Self = Self { lower: Bits::ZEROS, upper: Bits::ONES };
 }
 
-/// Fills in the bounds of a range, which are those of all keys before. Returns `false` if nothing in the range has the
-/// table's common prefix.
+/// Fills in the bounds of a range over the bounds of all keys. Returns `false` if nothing in the range has the table's
+/// common prefix.
 #[inline]
 pub(crate) fn of_range(
     layout: &Layout,
@@ -65,7 +65,7 @@ pub(crate) fn of_prefix(layout: &Layout, payload: &[u8], prefix: &[u8], bounds: 
     }
 }
 
-/// Returns the bytes behind `prefix`, or how the bytes compare with all that have it.
+/// Returns the bytes after `prefix`, or the order of the bytes beside all keys that have it.
 #[inline]
 fn beside<'a>(prefix: &[u8], bytes: &'a [u8]) -> Result<&'a [u8], Ordering> {
     bytes.strip_prefix(prefix).ok_or_else(|| bytes.cmp(prefix))

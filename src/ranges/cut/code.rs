@@ -1,4 +1,4 @@
-//! The code of bytes: the bits that stand for each byte of a key behind the table's common prefix.
+//! The code of bytes: the bits of each byte of a key after the table's common prefix.
 //!
 //! A code keeps the order of the bytes (an alphabetic code: Gilbert, Moore 1959), so that strings of bits compare as the
 //! keys do. Bytes that no key has take none of it. It is stored as the length of each byte's bits: the bits follow, as
@@ -15,7 +15,7 @@ pub(crate) const MAX_LEN: u32 = 12;
 /// The length of a stored table in bytes: a nibble a byte value.
 pub(crate) const TABLE_LEN: usize = 128;
 
-/// The bits of each byte: eight, or as a table says.
+/// The bits of each byte: eight, or those of a table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ByteCode {
     /// For each byte its bits, first bit lowest, below its number of bits in the upper four; zero for a byte that no key
@@ -25,7 +25,7 @@ pub(crate) struct ByteCode {
     is_plain: bool,
 }
 
-/// Which side of the keys between two bytes a bound lies on.
+/// The side of a bound on which keys are searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     /// The least key that is not below.
@@ -51,7 +51,7 @@ impl ByteCode {
             DecodeError::Parameter { name: "code", value: taken.into(), min: whole, max: whole }
         };
         let mut codes = [0; 256];
-        // The first bits are those of the end of a key, behind which zeros follow.
+        // The first code is the end of a key, after which zeros follow.
         let mut taken = if end_len == 0 { 0u32 } else { 1 << (MAX_LEN - u32::from(end_len).min(MAX_LEN)) };
         for (value, code) in codes.iter_mut().enumerate() {
             let len = u32::from(table[value / 2] >> (4 * (value % 2)) & 15);
@@ -84,8 +84,8 @@ impl ByteCode {
         (u64::from(code) & ((1 << MAX_LEN) - 1), u32::from(code) >> MAX_LEN)
     }
 
-    /// Returns the number of leading bits that two strings, behind which zeros follow, have in common; a great number if
-    /// they are equal.
+    /// Returns the number of leading bits that two strings, followed by zeros, have in common; a great number if they
+    /// are equal.
     #[cfg(feature = "std")]
     pub(crate) fn common_len(&self, a: &[u8], b: &[u8]) -> u32 {
         let (mut at, mut a, mut b) = (0, a.iter(), b.iter());

@@ -1,4 +1,4 @@
-//! Groups of up to 64 leaves, and what a search reads of a group.
+//! Groups of up to 64 leaves, as they are stored and as a search unpacks them.
 //!
 //! A group begins at a byte. One of leaves has:
 //!
@@ -6,9 +6,9 @@
 //! |---|---|
 //! | 10 bits | the least number in the first column |
 //! | 6 bits | the width of its numbers, at most 10 |
-//! | | for each leaf, in this width and less the least: how many bits the next leaf has in common with it |
+//! | | a column: for each leaf, the length of its common prefix with the next, minus the least |
 //! | 1 bit each | for each leaf whether it has several keys, if the filter has such leaves |
-//! | | the bits of the leaves behind the first: those that follow the first bit in which a leaf differs from the one before it, but not the bit in which it differs from the next |
+//! | | the bits of the leaves after the first: they follow the first bit in which a leaf differs from the one before it, without the bit in which it differs from the next |
 
 use super::bits::Stored;
 use super::layout::{Layout, Params};
@@ -51,9 +51,9 @@ pub(crate) struct Group {
     /// A bit for each entry.
     pub(crate) entries: u64,
     pub(crate) is_inner: bool,
-    /// How many bits an entry has in common with the one before it; that of the first is of no use.
+    /// For each entry the number of bits in common with the one before it; the first number is not used.
     pub(crate) commons: [u16; LANES],
-    /// How many bits the next one has in common with it, for leaves.
+    /// For each leaf the number of bits in common with the next.
     nexts: [u16; LANES],
     /// The number of bits that are stored up to the end of each entry.
     pub(crate) ends: [u16; LANES],
@@ -96,7 +96,7 @@ impl Group {
         let mut offset = place.saturating_mul(8);
         let (least, width) = head(payload, offset);
         offset += HEAD_BITS;
-        // Each leaf has in common with the one before it what that one has with it. The first number is of no use.
+        // A leaf's number in common with the one before it is that one's with its next. The first number is not used.
         lanes.unpack(payload, offset - u64::from(width), width, least, &mut self.commons);
         lanes.unpack(payload, offset, width, least, &mut self.nexts);
         offset += u64::from(len * width);
@@ -165,7 +165,7 @@ pub(crate) fn mask(len: u32) -> u64 {
     1u64.checked_shl(len).map_or(u64::MAX, |end| end - 1)
 }
 
-/// How many bits are kept of a leaf.
+/// The number of bits that are kept of a leaf.
 #[derive(Clone, Copy)]
 pub(crate) struct Kept {
     telling: u16,

@@ -26,7 +26,7 @@ const RESERVED: u8 = 0b1100;
 /// The parameters that the header stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Params {
-    /// The number of bits that are kept behind those that tell a leaf from its neighbours.
+    /// The number of bits that are kept after the bits that distinguish a leaf from its neighbours.
     pub(crate) extra: u8,
     /// Whether there is a table of the byte code.
     pub(crate) has_table: bool,
@@ -36,7 +36,7 @@ pub(crate) struct Params {
     pub(crate) end_len: u8,
     /// The least number of bits that are kept of a leaf, at most [`MAX_DEPTH`].
     pub(crate) least: u16,
-    /// The number of entries of each group, the first ones, of which one bit more is the least; below [`GROUP_LEN`].
+    /// The first `longer` entries of each group keep at least `least + 1` bits; below [`GROUP_LEN`].
     pub(crate) longer: u16,
     /// The greatest number of bits that are kept of a leaf.
     pub(crate) depth: u16,
@@ -58,7 +58,7 @@ impl Params {
         out
     }
 
-    /// Returns the parameters but for the length of the prefix and the number of leaves, with their names.
+    /// Returns the parameters except the length of the prefix and the number of leaves, with their names.
     pub(crate) fn named(&self) -> [(&'static str, u64); 7] {
         [
             ("extra", self.extra.into()),

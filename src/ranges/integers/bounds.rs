@@ -2,7 +2,7 @@
 //!
 //! All keys are the prefix and `width` bytes. So each set of keys between two bounds is one of consecutive numbers:
 //!
-//! | bytes of a bound behind the prefix | least number of a key above it | greatest number of a key below it |
+//! | bytes of a bound after the prefix | least number of a key above it | greatest number of a key below it |
 //! |---|---|---|
 //! | fewer than `width`: no key equals it | these, and zeros | one less than these and zeros |
 //! | `width` | the number, or one more if it is excluded | the number, or one less if it is excluded |
@@ -24,14 +24,14 @@ pub(super) struct Numbers<'a> {
 }
 
 impl Numbers<'_> {
-    /// Returns the first `width` bytes as a number, with zeros for those that lack.
+    /// Returns the first `width` bytes as a number, with zeros for missing ones.
     #[inline(always)]
     pub(super) fn number(&self, rest: &[u8]) -> u128 {
         let rest = &rest[..rest.len().min(self.width)];
         bytes::u128_big_padded(rest).checked_shr(8 * (MAX_WIDTH - self.width) as u32).unwrap_or(0)
     }
 
-    /// Returns the bytes of a bound behind the prefix, if it has that.
+    /// Returns the bytes of a bound after the prefix, if it has that.
     #[inline(always)]
     fn rest<'b>(&self, bytes: &'b [u8]) -> Option<&'b [u8]> {
         // Random integers have none, and no call.

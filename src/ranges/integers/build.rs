@@ -12,7 +12,7 @@ use std::vec::Vec;
 
 /// The most keys of a block. They share a bucket or two, of 64 codes on average.
 pub(super) const MAX_KEYS_PER_BLOCK: usize = 32;
-/// How many times as long as the ranges that the filter is for blocks are, if keys permit: most ranges then lie in one.
+/// The length of blocks, in ranges that the filter is for, if keys permit: most ranges then lie in one block.
 const LOG_BLOCK_TO_RANGE: u32 = 3;
 /// The most places of a bucket: those of 2²⁶ buckets have two hashes each.
 const MAX_BUCKET_RANGE: u64 = 1 << 37;

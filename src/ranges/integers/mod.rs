@@ -2,10 +2,10 @@
 //!
 //! # What is stored
 //!
-//! Behind the bytes that all keys begin with, a key is a number of up to 16 bytes, the first of them the most
-//! significant. Numbers form blocks of 2^b. A block has a random place among U, the hash of its number; a key's code is
-//! that place and the key's lower b bits more, modulo U. The codes are stored in order, as one of the kinds of filter
-//! stores its hashes ([`crate::codes`]).
+//! After the common prefix of all keys, a key is a number of up to 16 bytes, the first of them the most significant.
+//! Numbers form blocks of 2^b. A block has a random place among U, the hash of its number; a key's code is that place
+//! and the key's lower b bits more, modulo U. The codes are stored in order, as one of the kinds of filter stores its
+//! hashes ([`crate::codes`]).
 //!
 //! # Why a query is right
 //!

@@ -16,7 +16,7 @@ pub(super) const MAX_LOG_BLOCK: u8 = 39;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::ranges) struct Params {
-    /// The number of bytes behind the prefix.
+    /// The number of bytes after the prefix.
     pub(super) width: u8,
     pub(super) log_block: u8,
     pub(in crate::ranges) prefix_len: u16,
@@ -24,7 +24,7 @@ pub(in crate::ranges) struct Params {
 }
 
 impl Params {
-    /// Returns whether stored parameters are those of this map.
+    /// Returns whether stored parameters belong to this map.
     pub(in crate::ranges) const fn are_of(stored: &[u8; PARAMS_LEN]) -> bool {
         stored[FLAGS_AT] & IS_INTEGERS != 0
     }
@@ -61,7 +61,7 @@ impl Params {
         Ok(Self { width, log_block, prefix_len: bytes::u16_at(stored, 6), codes })
     }
 
-    /// Returns the parameters but for the length of the prefix, with their names.
+    /// Returns the parameters except the length of the prefix, with their names.
     pub(in crate::ranges) fn named(&self) -> [(&'static str, u64); 5] {
         [
             ("width", self.width.into()),

@@ -10,11 +10,11 @@ use crate::error::DecodeError;
 use crate::frame::PARAMS_LEN;
 use core::ops::Bound;
 
-/// The most blocks that a query searches, which are those that the ranges touch that a filter is for. It answers *maybe*
-/// for a range that touches more.
+/// The most blocks that a query searches: a range of the greatest length that the filter is for touches no more. The
+/// answer for longer ranges is *maybe*.
 pub(super) const MAX_BLOCKS: u128 = 129;
-/// The most bits of buckets that a query of several blocks searches, in those of the longest bucket. It answers *maybe*
-/// where they have more: a writer's have 16 on average in [`MAX_BLOCKS`] blocks, whatever the keys are.
+/// The most bits of buckets that a query of several blocks searches, in lengths of the longest bucket. It answers
+/// *maybe* where the buckets have more: a writer's have 16 on average in [`MAX_BLOCKS`] blocks, whatever the keys are.
 pub(super) const MAX_LONGEST_BUCKETS: u64 = 20;
 
 /// All that is known of a filter without its codes.

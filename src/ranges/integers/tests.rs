@@ -50,8 +50,8 @@ fn has(keys: &[Key], lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
     })
 }
 
-/// Keys of 0 to 2 bytes behind a prefix, and as bounds all strings of up to one byte more, on both sides of the keys: every
-/// answer is that of the keys themselves, as a range of so few integers hardly ever has a code of others.
+/// Keys of 0 to 2 bytes after a prefix, and as bounds all strings of up to one byte more, on both sides of the keys:
+/// every answer is the sorted keys' own, as a range of so few integers hardly ever has a code of others.
 #[test]
 fn short_strings_are_answered_exactly() {
     let letters = [0, 1, 0x7f, 0xff];
@@ -164,7 +164,7 @@ fn keys_that_are_no_integers_are_cut() {
         let filter = opened(finished(&keys, 0.01, len).expect("a filter"));
         assert!(!of_integers(&filter));
         assert!(sorted.iter().all(|key| filter.may_contain(key)));
-        // Cut keys are told apart by fewer bits.
+        // Cut keys are distinguished by fewer bits.
         let policy = RangePolicy::with_false_positive_rate(0.01, len).expect("legal");
         assert!(filter.as_bytes().len() as u64 <= policy.expected_block_len(keys.len() as u64) + 16);
     }

@@ -73,7 +73,7 @@
 //! Engines and threads give the same bytes: of several salts with equally few bits the least is taken.
 //!
 //! A repeated hash finds all its bits set already, under every salt. The first salts, as many as make up eight words,
-//! tell which lines may have one: a few in a hundred, which are searched.
+//! show which lines may have one: a few in a hundred, which are searched.
 //!
 //! A line is checked with the multipliers of the salts that it stores, which all its hashes share: each hash costs two
 //! products and a shift, and a comparison of its line's number.
@@ -431,7 +431,7 @@ mod tests {
 
     #[test]
     fn products_of_windows_are_those_of_their_words() {
-        // Primes: exact, and each product tells which words are in it.
+        // Primes: exact, and each product shows which words are in it.
         let values = [2.0, 3.0, 5.0, 7.0, 11.0, 13.0, 17.0, 19.0];
         for len in 0..=WORDS as u32 {
             let products = window_products(&values, len);

@@ -72,7 +72,7 @@ struct Lists {
     owners: Vec<u16>,
     /// The slot of each window's next position.
     next: Vec<usize>,
-    /// The positions that were put on lists, and those of which bits were set.
+    /// The positions that were put on lists, and the positions whose bits were set.
     listed: Tally,
     applied: Tally,
     /// The number of bits that were set for the first time.
@@ -183,8 +183,8 @@ impl Lists {
     }
 }
 
-/// Returns what offsets in a window with this sum count in a tally. It is no sum of offset and window, so that lists of
-/// equal length in each other's window do not cancel.
+/// Returns the weight in a tally of offsets in a window with this sum. It is not a sum of offset and window, so that
+/// lists of equal length in each other's window do not cancel.
 #[inline(always)]
 fn weighted(window: usize, sum: u64) -> u64 {
     (window as u64 + 1).wrapping_mul(sum)

@@ -1,4 +1,4 @@
-//! What is built against the definition: the four slots of every entry add up to its fingerprint, and no other claim is
+//! Built filters against the definition: the four slots of every entry add up to its fingerprint, and no other claim is
 //! made of the bytes.
 
 use super::aside::unknowns;
@@ -29,7 +29,7 @@ fn built(plan: Plan, hashes: &[u64]) -> (Params, Vec<u8>) {
     (params, payload)
 }
 
-/// How many of `hashes` a filter denies.
+/// The number of `hashes` that a filter denies.
 fn num_denied((params, payload): &(Params, Vec<u8>), hashes: &[u64]) -> usize {
     let layout = View::check(*params, payload, 0).expect("its own bytes");
     let view = View::new(&layout, payload);
@@ -187,7 +187,7 @@ fn absent_hashes_pass_at_the_predicted_rate() {
     }
 }
 
-/// The slots that a payload has for an entry, and no more than were asked for.
+/// The slots that a payload has for an entry, and no more than were requested.
 #[test]
 fn sizes_are_as_planned() {
     for (num_entries, most) in
@@ -244,7 +244,7 @@ fn order_and_width_of_slot_numbers_do_not_change_the_bytes() {
     assert_eq!(reversed, sorted, "none is lost");
 }
 
-/// A repeated hash is reported; hashes that no seed sets apart are, too, after the last of them.
+/// A repeated hash is reported; hashes that no seed separates are, too, after the last of them.
 #[test]
 fn what_cannot_be_built_is_an_error() {
     for num_entries in [2u64, 3, 50, 20_000] {

@@ -118,8 +118,8 @@
 //!
 //! So 64 slots are added up by a few instructions a column, all columns lie in 16 · *r* consecutive bytes (two or three
 //! cache lines at 8 columns), and vectors take 8 columns at once. Were the table stored by slots, up to 64 of them
-//! would be read one by one. The sum ends at the first 8 columns that differ, as those of absent hashes do but for one
-//! in 256. The threshold is one more byte, of an array so small that it is mostly cached, and the branch on it is
+//! would be read one by one. The sum ends at the first 8 columns that differ, as absent hashes' columns do except for
+//! one in 256. The threshold is one more byte, of an array so small that it is mostly cached, and the branch on it is
 //! nearly always taken the same way. Layers below the first answer for 1.3 % of the queries by default and are left to
 //! portable code out of line.
 //!

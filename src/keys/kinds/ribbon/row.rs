@@ -9,7 +9,7 @@ pub(super) const WIDTH: u64 = 64;
 const COEFFICIENT_MULTIPLIER: u64 = 0xd134_2543_de82_ef95;
 /// A multiplier: the upper half of the lower word of the hash's product with it is the fingerprint.
 const FINGERPRINT_MULTIPLIER: u64 = 0xa24b_aed4_963e_e407;
-/// A multiplier that makes the hashes of one layer independent of those of another.
+/// A multiplier that makes the hashes of one layer independent of another layer's.
 const LAYER_MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The sum (XOR) of the solution's rows at `start` + *i*, for each bit *i* set in `coefficients`, is `fingerprint`.

@@ -18,7 +18,7 @@ pub(super) struct Window {
     pub(super) second: usize,
     /// The number of words of each block that are compared.
     pub(super) columns: u32,
-    /// The slots of the first block that are added up, and those of the second.
+    /// The slots of the first and of the second block that are added up.
     pub(super) masks: [u64; 2],
     /// The sums that an entry would have; bits beyond the columns do not count.
     pub(super) fingerprint: u32,

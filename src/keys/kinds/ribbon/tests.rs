@@ -1,4 +1,4 @@
-//! What is built against the definition: every equation of every entry holds, and no other claim is made of the bytes.
+//! Built filters against the definition: every equation of every entry holds, and no other claim is made of the bytes.
 
 use super::engine::Engine;
 use super::sizing::{MAX_COLUMNS, MIN_MILLISLOTS};
@@ -39,7 +39,7 @@ fn every_entry_is_found() {
 }
 
 /// Whether the repeated hash is held by the first layer, bumped, or in a layer that bumps none; with one column every
-/// second equation that follows from others is no contradiction.
+/// second equation that follows from others is not a contradiction.
 #[test]
 fn a_repeated_hash_is_found() {
     for num_entries in [1, 2, 100, 4_096, 6_000, 20_000] {

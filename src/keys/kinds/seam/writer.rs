@@ -96,7 +96,7 @@ impl<'a> Hashes<'a> {
     }
 }
 
-/// How a payload is built. The bytes do not depend on it.
+/// The way a payload is built. The bytes do not depend on it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Mode {
     /// Whether all cores may be used.

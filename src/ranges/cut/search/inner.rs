@@ -4,10 +4,10 @@
 //! |---|---|
 //! | 40 bits | the place in the payload of the group below its first entry, in bytes |
 //! | 8 bits | the width of the places of the others, relative to it, at most 40 |
-//! | 16 bits | like the two fields of a group of leaves, for how many bits each entry behind the first has in common with the one before |
+//! | 16 bits | like the two fields of a group of leaves, for the number of bits that each entry after the first has in common with the one before |
 //! | 16 bits | the same, for the number of bits stored of each |
-//! | 16 bits each | the *marks* of the entries behind the first: their bits from the least number of common bits on, the first of them the highest; zeros behind the end of an entry |
-//! | | the places; the numbers of common bits; those of stored bits |
+//! | 16 bits each | the *marks* of the entries after the first: their bits from the least number of common bits on, the first of them the highest; zeros after the end of an entry |
+//! | | the places; the numbers of common bits; the numbers of stored bits |
 //! | | the stored bits |
 //!
 //! All entries of a group agree before their marks, so marks ascend, and most searches read nothing else.
@@ -97,11 +97,11 @@ impl Inner {
                 }
                 None => 0,
             };
-        // Zeros lie behind the payload, also where `usize` is too narrow for a place.
+        // Zeros follow the payload, also where `usize` is too narrow for a place.
         place.min(payload.len() as u64)
     }
 
-    /// Searches by the marks alone; `None` if they do not tell.
+    /// Searches by the marks alone; `None` if they do not decide.
     #[inline(always)]
     pub(crate) fn search_marks(
         &self,
@@ -149,7 +149,7 @@ impl Inner {
         Some(Found::Behind { entry, above_at })
     }
 
-    /// Returns whether the mark of `entry`, if it has one, is that of `string`, which ends with `stored`.
+    /// Returns whether the mark of `entry`, if it has one, is the mark of `string`, which ends with `stored`.
     #[cfg(feature = "std")]
     pub(crate) fn has_mark(&self, payload: &[u8], entry: u32, string: &Bits, stored: &Stored) -> bool {
         let Some(index) = entry.checked_sub(1) else { return true };

@@ -10,11 +10,11 @@ pub(crate) struct Range<'a> {
     pub(crate) differ_at: u32,
 }
 
-/// What a group says of a range.
+/// A group's answer for a range.
 pub(crate) enum Found {
     Maybe,
-    /// The lower bound lies behind this entry's leaf, from which it differs first in bit `above_at`; all entries behind
-    /// it are above the range.
+    /// The lower bound lies after this entry's leaf, from which it differs first in bit `above_at`; all later entries
+    /// are above the range.
     Behind {
         entry: u32,
         above_at: u32,

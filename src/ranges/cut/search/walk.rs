@@ -1,15 +1,15 @@
 //! The answer for a range: one descent from the root to a group of leaves, group by group.
 //!
-//! The lower bound is searched among the entries of a group. While it lies above an entry and behind all keys of its
+//! The lower bound is searched among the entries of a group. While it lies above an entry and after all keys of its
 //! leaf, it differs from the entry first in a bit *p*, where it has a one. The next entry has its first *l* bits in
 //! common with this one, and there a one:
 //!
 //! - *l* > *p*: the next entry differs from the bound where this one does, and lies below it, too.
-//! - *l* = *p*: its bits behind *l*, which are stored, are compared with the bound's.
+//! - *l* = *p*: its bits after *l*, which are stored, are compared with the bound's.
 //! - *l* < *p*: it lies above the bound, from which it differs first in bit *l*.
 //!
-//! At the first entry above the lower bound the answer is *maybe* if it is not above the upper one; if it is, no entry
-//! behind it matters, and the search goes on below the entry before it. So the bits of a string are never put together.
+//! At the first entry above the lower bound the answer is *maybe* if it is not above the upper one; if it is, no later
+//! entry matters, and the search goes on below the entry before it. So the bits of a string are never put together.
 
 use super::inner::Inner;
 use super::query::{Found, Range};
@@ -17,7 +17,7 @@ use crate::ranges::cut::bits::{Order, Stored};
 use crate::ranges::cut::group::{Group, Lanes};
 use crate::ranges::cut::layout::{GROUP_LEN, Layout};
 
-/// How far a search has come.
+/// The state of a search.
 #[derive(Clone, Copy)]
 pub(crate) enum Step {
     Done(bool),
@@ -30,7 +30,7 @@ pub(crate) struct Place {
     /// Its level, 0 for leaves, and its number there.
     level: usize,
     number: u64,
-    /// Where it is in the payload, in bytes.
+    /// Its offset in the payload, in bytes.
     pub(crate) at: u64,
     /// The first bit in which the lower bound differs from its first entry.
     above_at: u32,
@@ -99,7 +99,7 @@ impl Range<'_> {
         }
     }
 
-    /// Searches the entries behind the first, from which the lower bound differs first in bit `above_at`.
+    /// Searches the entries after the first, from which the lower bound differs first in bit `above_at`.
     #[inline(always)]
     fn search(&self, lanes: impl Lanes, payload: &[u8], group: &Group, layout: &Layout, mut above_at: u32) -> Found {
         let mut behind = !1;

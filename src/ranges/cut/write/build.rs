@@ -74,7 +74,7 @@ impl Column {
 struct InnerGroup {
     /// The number of bytes of the groups below, up to each of them.
     ends: Vec<u64>,
-    /// What the entries behind the first have in common with the one before, and how many bits they store.
+    /// For each entry after the first, its number of bits in common with the one before, and of stored bits.
     commons: Vec<u32>,
     lens: Vec<u32>,
     len: u64,
@@ -90,7 +90,7 @@ impl Writer<'_> {
         let common = self.common(leaf).max(self.common(leaf + 1)) as u16;
         let kept = Kept::new(&self.params);
         u32::from(match self.plan.leaves[leaf].is_joined {
-            // All keys are one leaf: no bit tells it from others.
+            // All keys are one leaf: no bit is needed to distinguish it.
             true if self.plan.leaves.len() == 1 => self.params.least,
             true => kept.of_several(common),
             false => kept.of_one((leaf % GROUP_LEN as usize) as u16, common),
@@ -143,7 +143,7 @@ impl Writer<'_> {
         Column::of(self.group(first).map(|leaf| self.common(leaf + 1)))
     }
 
-    /// Returns the number of bits that a leaf stores behind those it has in common with the one before it.
+    /// Returns the number of bits that a leaf stores after the bits in common with the leaf before.
     fn stored(&self, leaf: usize) -> u32 {
         let (common, next) = (self.common(leaf), self.common(leaf + 1));
         let kept = self.kept(leaf);
@@ -247,7 +247,7 @@ impl Writer<'_> {
     }
 }
 
-/// Returns the width of the offsets of the groups behind the first, relative to it.
+/// Returns the width of the offsets of the groups after the first, relative to it.
 fn child_width(ends: &[u64]) -> u32 {
     let last = ends.len().checked_sub(2).map_or(0, |index| ends[index]);
     64 - last.leading_zeros()

@@ -10,14 +10,14 @@ use crate::ranges::cut::search::inner::{CHILD_BITS, MARK_BITS};
 use crate::ranges::keys::{Keys, common_len};
 use std::vec::Vec;
 
-/// A leaf: one key, or neighbouring ones that are not told apart.
+/// A leaf: one key, or neighbouring keys that are not distinguished.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leaf {
     /// The first key.
     pub(crate) key: u32,
-    /// The number of its bits that the leaf before it has, too.
+    /// The number of its leading bits that the leaf before it has, too.
     pub(crate) common: u16,
-    /// Whether it has several keys: then no more is kept than tells the leaf from its neighbours.
+    /// Whether it has several keys: then only the bits are kept that distinguish the leaf from its neighbours.
     pub(crate) is_joined: bool,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct ChosenCode {
     pub(crate) end_len: u8,
 }
 
-/// Returns the byte code of the keys behind their first `prefix_len` bytes.
+/// Returns the byte code of the keys after their first `prefix_len` bytes.
 pub(crate) fn byte_code(keys: &Keys, prefix_len: usize) -> ChosenCode {
     let mut weights = Weights::new();
     let mut before: &[u8] = &[];
@@ -109,11 +109,11 @@ fn joined(leaves: &[Leaf], spans: &[u32], most: u32, least: u32) -> Vec<Leaf> {
     joined
 }
 
-/// What the bits of leaves cost.
+/// The bits that leaves take, by the writer's parameters.
 struct Costs {
-    /// What all leaves take, less what they would if each had its first bits.
+    /// Bits of everything but the kept bits: heads, columns, inner groups; minus the implied ones.
     fixed: i64,
-    /// For each number of bits that tell a leaf apart, the number of leaves of one key, and of several.
+    /// `told[n]`: the number of single-key and of joined leaves that need n bits.
     told: Vec<[u32; 2]>,
 }
 
@@ -201,12 +201,12 @@ pub(crate) struct Plan {
     pub(crate) leaves: Vec<Leaf>,
     pub(crate) extra: u32,
     pub(crate) least: u32,
-    /// The number of entries of each group, the first ones, of which one bit more is kept.
+    /// The first `longer` entries of each group keep one bit more.
     pub(crate) longer: u32,
     pub(crate) depth: u32,
 }
 
-/// The numbers of leaves that may be joined, in turn: for budgets that do not tell every key apart.
+/// The numbers of leaves that may be joined, in turn: for budgets that cannot distinguish every key.
 const JOINED: [u32; 7] = [2, 4, 8, 32, 256, 4096, u32::MAX];
 
 /// Keys are joined further while a leaf has more than this share of all strings.
@@ -215,7 +215,8 @@ const MAX_COVERED: f64 = 0.02;
 /// The least number of bits to keep is sought among its multiples.
 const STEP: u32 = 4;
 
-/// The part of the bits beyond those that tell leaves apart that each leaf gets; the others make up its least number.
+/// The share of the bits that are left when all leaves are distinguished, which each leaf gets as `extra`; the rest
+/// raises `least`.
 const EXTRA_SHARE: u64 = 4;
 const MAX_EXTRA: u32 = 8;
 

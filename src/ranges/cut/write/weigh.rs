@@ -8,7 +8,7 @@ use std::vec::Vec;
 /// The weights of the end of a key, and of each byte.
 pub(crate) struct Weights([u64; 257]);
 
-/// What a byte weighs that tells a key from its neighbours; others weigh 1.
+/// The weight of a byte that distinguishes a key from its neighbours; other bytes weigh 1.
 pub(crate) const TELLING: u64 = 16;
 
 impl Weights {
@@ -16,7 +16,7 @@ impl Weights {
         Self([0; 257])
     }
 
-    /// Adds the bytes of a key, of which those in `told` tell it from its neighbours.
+    /// Adds the bytes of a key, of which the bytes in `told` distinguish it from its neighbours.
     pub(crate) fn add(&mut self, key: &[u8], told: Range<usize>) {
         if told.end > key.len() {
             self.0[0] += TELLING;
@@ -51,7 +51,7 @@ fn bisect(symbols: &[usize], before: &[u64], len: u32, lens: &mut [u8; 257]) {
         lens[*symbol] = len as u8;
         return;
     }
-    // As many as may be below a node one bit longer.
+    // The most symbols below a node one bit longer.
     let most = 1usize << (MAX_LEN - len - 1);
     let middle = before[0] + before[symbols.len()];
     let splits = symbols.len().saturating_sub(most).max(1)..=most.min(symbols.len() - 1);

@@ -7,17 +7,17 @@ beside=$PWD/target/beside
 # Options of apt: package lists of our own, of the tier's architectures, fetched once.
 architectures=(amd64 s390x)
 [ "$tier" = run ] || architectures+=(arm64 i386)
-apt=(-qq -o APT::Sandbox::User=root -o "Dir::State::Lists=$beside/lists" -o "Dir::Cache=$beside/cache")
+apt=(-qq -o APT::Sandbox::User=root -o "Dir::State::Lists=$beside/lists.$tier" -o "Dir::Cache=$beside/cache")
 for architecture in "${architectures[@]}"; do apt+=(-o "APT::Architectures::=$architecture"); done
 
 package_lists() {
-  local fetched marker=$beside/lists.fetched.$tier
+  local fetched marker=$beside/fetched.$tier
   [ ! -e "$marker" ] || return 0
   command -v apt-get >/dev/null || cannot "no apt-get here"
-  mkdir -p "$beside/lists/partial" "$beside/cache"
+  mkdir -p "$beside/lists.$tier/partial" "$beside/cache"
   # One list of many may fail; its packages are then missing. Without any list, the next run tries again.
   apt-get update "${apt[@]}" >/dev/null 2>&1 || true
-  fetched=$(find "$beside/lists" -maxdepth 1 -name '*_Packages*')
+  fetched=$(find "$beside/lists.$tier" -maxdepth 1 -name '*_Packages*')
   [ -z "$fetched" ] || touch "$marker"
 }
 

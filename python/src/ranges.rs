@@ -31,7 +31,7 @@ pub fn build_ranges<'py>(
             let value = value.filter(|_| missing.is_none());
             let Some(key) = value.as_ref().and_then(ordered::bytes) else { return };
             num_bytes += key.len();
-            match builder.try_reserve(key.len()) {
+            match builder.try_reserve_key(key.len()) {
                 Ok(()) => builder.add_key(key),
                 Err(_) => missing = Some(num_bytes),
             }

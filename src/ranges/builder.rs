@@ -44,9 +44,9 @@ impl RangeFilterBuilder {
     /// use filterblock::range::{RangeFilterBuilder, RangePolicy};
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let mut builder = RangeFilterBuilder::new(RangePolicy::with_bits_per_key(14.0)?);
-    /// builder.try_reserve(3)?;
+    /// builder.try_reserve_key(3)?;
     /// builder.add_key(b"key");
-    /// assert!(builder.try_reserve(usize::MAX).is_err());
+    /// assert!(builder.try_reserve_key(usize::MAX).is_err());
     /// assert_eq!(builder.num_added(), 1);
     /// # Ok(())
     /// # }
@@ -54,7 +54,7 @@ impl RangeFilterBuilder {
     ///
     /// # Errors
     /// If the memory cannot be allocated; the builder keeps its keys.
-    pub fn try_reserve(&mut self, len: usize) -> Result<(), TryReserveError> {
+    pub fn try_reserve_key(&mut self, len: usize) -> Result<(), TryReserveError> {
         self.keys.try_reserve(len)
     }
 

@@ -167,7 +167,7 @@ pub unsafe extern "C" fn filterblock_builder_add_key(
     match builder {
         Some(Builder { made: Made::Ranges(builder), notes }) => notes.add(|| {
             let key = required(key, "key")?;
-            builder.try_reserve(key.len())?;
+            builder.try_reserve_key(key.len())?;
             builder.add_key(key);
             Ok(Status::Ok)
         }),

@@ -165,7 +165,7 @@ fn build_ranges(args: &Args, policy: RangePolicy) -> anyhow::Result<ExitCode> {
     let (mut keys, mut key_bytes, mut lens) = (open_keys(args)?, 0, [usize::MAX, 0]);
     while let Some(key) = keys.next_key()? {
         lens = [lens[0].min(key.len()), lens[1].max(key.len())];
-        if let Err(error) = builder.try_reserve(key.len()) {
+        if let Err(error) = builder.try_reserve_key(key.len()) {
             return Err(keys.out_of_memory(error).into());
         }
         key_bytes += key.len();

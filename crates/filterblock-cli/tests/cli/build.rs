@@ -20,9 +20,8 @@ fn prefixes_without_a_byte_and_beyond_the_limit_are_refused() {
 fn keys_come_from_standard_input_by_default_or_for_a_dash() {
     let place = Place::with_block("blocked");
     for line in ["build --kind blocked --seed 0 --output s.fb", "build --kind blocked --seed 0 --output s.fb -"] {
-        let output = place.with_stdin(line, lines("key", 1000).as_bytes());
-        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        assert_eq!(stderr(&output), "", "no progress where standard error is no terminal");
+        let (_, message) = ended(0, &place.with_stdin(line, lines("key", 1000).as_bytes()));
+        assert_eq!(message, "", "no progress where standard error is no terminal");
         assert_eq!(place.read("s.fb"), place.read("t.fb"));
         fs::remove_file(place.path("s.fb")).unwrap();
     }

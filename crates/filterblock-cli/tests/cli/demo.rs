@@ -169,9 +169,7 @@ fn flags_without_effect_are_refused() {
 fn a_failure_names_path_consequence_and_next_step_once() {
     let place = Place::new();
     fs::create_dir(place.path("disk")).unwrap();
-    let output = place.shell("ulimit -f 100; exec $FB demo --dir disk --rows 20k");
-    let message = stderr(&output);
-    assert_eq!(output.status.code(), Some(4), "{message}");
+    let (_, message) = ended(4, &place.shell("ulimit -f 100; exec $FB demo --dir disk --rows 20k"));
     assert!(message.contains("/disk/filterblock-demo-") && message.contains("/none/00"), "{message}");
     assert_eq!((message.matches("(os error 27)").count(), message.lines().count()), (1, 1), "{message}");
     for part in [": cannot ", "The demo has stopped and removed its files", "`filterblock demo --dir DIR`"] {

@@ -9,9 +9,7 @@ fn an_empty_input_causes_a_warning() {
     let all = "build --allow-empty --output e.fb; build --allow-empty --output e.fb empty; \
         query t.fb --keys empty; verify t.fb --keys empty; fill db empty";
     for line in all.split("; ") {
-        let output = place.run(line);
-        assert_eq!(output.status.code(), Some(0), "{line}");
-        let message = stderr(&output);
+        let (_, message) = ended(0, &place.run(line));
         assert!(message.contains(": empty: nothing was read.") && message.lines().count() == 1, "{line}: {message}");
     }
 }
@@ -23,9 +21,7 @@ fn encodings_that_are_not_of_single_bytes_cause_a_warning() {
     place.write("plain.txt", "first\nsecond\u{feff}\n");
     place.write("numbers.bin", (0..200u8).flat_map(|number| [0, 0, 0, number, b'\n']).collect::<Vec<_>>());
     for (name, part) in [("mark.txt", "byte-order mark"), ("plain.txt", ""), ("numbers.bin", "")] {
-        let output = place.run(&format!("build --output t.fb {name}"));
-        let message = stderr(&output);
-        assert_eq!(output.status.code(), Some(0), "{message}");
+        let (_, message) = ended(0, &place.run(&format!("build --output t.fb {name}")));
         assert_eq!(message.lines().count(), usize::from(!part.is_empty()), "{name}: {message}");
         assert!(message.contains(part) && message.contains(if part.is_empty() { "" } else { name }), "{message}");
     }
@@ -49,9 +45,8 @@ fn endless_inputs_end_in_an_error() {
         assert!(message.contains("from a device, which may have no end"), "{line}: {message}");
     }
     assert!(!place.path("x.fb").exists());
-    let output = place.shell("yes | tr -d '\\n' | $FB build --output x.fb");
-    assert_eq!(output.status.code(), Some(4));
-    assert!(stderr(&output).contains("a line of more than 134217728 bytes"), "{}", stderr(&output));
+    let (_, message) = ended(4, &place.shell("yes | tr -d '\\n' | $FB build --output x.fb"));
+    assert!(message.contains("a line of more than 134217728 bytes"), "{message}");
 }
 
 /// Sparse: they take no room on the disk. The limit is below their length, and above what the tool needs besides.
@@ -74,9 +69,8 @@ fn a_header_is_judged_before_the_rest_is_read() {
         ("bad.fb", 3, "header checksum stored"),
     ] {
         for command in ["query NAME key", "inspect NAME", "verify NAME"] {
-            let output = place.shell(&format!("ulimit -v 1000000; exec $FB {}", command.replace("NAME", name)));
-            let message = stderr(&output);
-            assert_eq!(output.status.code(), Some(code), "{command}: {message}");
+            let (_, message) =
+                ended(code, &place.shell(&format!("ulimit -v 1000000; exec $FB {}", command.replace("NAME", name))));
             assert!(message.starts_with(name) && message.contains(part), "{command}: {message}");
         }
     }
@@ -92,9 +86,7 @@ fn a_lack_of_memory_is_an_error() {
         "$FB verify t.fb --keys -",
         "$FB demo --absent keys.txt --keys /dev/fd/0",
     ] {
-        let output = place.shell(&format!("ulimit -v 120000; seq inf | {command}"));
-        let message = stderr(&output);
-        assert_eq!(output.status.code(), Some(4), "{command}: {message}");
+        let (_, message) = ended(4, &place.shell(&format!("ulimit -v 120000; seq inf | {command}")));
         assert!(message.contains("in memory: out of memory"), "{command}: {message}");
     }
     assert!(!place.path("x.fb").exists());

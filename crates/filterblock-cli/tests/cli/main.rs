@@ -168,6 +168,13 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
+/// What the tool printed to standard output and to standard error; it must have ended with `code`.
+#[track_caller]
+fn ended(code: i32, output: &Output) -> (String, String) {
+    assert_eq!(output.status.code(), Some(code), "{}", stderr(output));
+    (String::from_utf8_lossy(&output.stdout).into_owned(), stderr(output))
+}
+
 /// The commands that a message names between backquotes, but for those that show help.
 fn commands(message: &str) -> Vec<String> {
     let quoted = message.split('`').skip(1).step_by(2);

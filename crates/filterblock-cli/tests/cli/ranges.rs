@@ -172,13 +172,11 @@ fn a_rate_that_is_lost_is_reported() {
     let build = |policy: &str, list: &str| place.run(&format!("build --policy {policy} --output r.fb {list}"));
     let policy = "range:fpr=1%,len=1024";
     for (list, says) in [("text.txt", "these have 1 to 5 bytes."), ("wide.txt", "they have too many bytes after")] {
-        let output = build(policy, list);
-        let message = stderr(&output);
-        assert_eq!(output.status.code(), Some(0), "{list}: {message}");
+        let (stdout, message) = ended(0, &build(policy, list));
         let start =
             "r.fb: a filter of form cut, without the policy's rate of 1.00 % for empty ranges of 1024: far more";
         assert!(message.starts_with(start) && message.contains(says), "{message}");
-        assert!(String::from_utf8(output.stdout).unwrap().starts_with("r.fb: range of form cut, "));
+        assert!(stdout.starts_with("r.fb: range of form cut, "));
         let shown = place.json(0, "inspect r.fb --json");
         assert_eq!((&shown["form"], shown.get("rates")), (&"cut".into(), None));
         // The policy that the message names refuses such keys, with the reason.

@@ -102,9 +102,8 @@ fn a_limit_on_the_length_of_files_is_an_error() {
     fs::create_dir(place.path("out")).unwrap();
     place.write("out/old.fb", place.read("t.fb"));
     for name in ["out/new.fb", "out/old.fb"] {
-        let output = place.shell(&format!("ulimit -f 2; exec $FB build --max-bytes 64KiB --output {name} keys.txt"));
-        let message = stderr(&output);
-        assert_eq!(output.status.code(), Some(4), "{message}");
+        let (_, message) =
+            ended(4, &place.shell(&format!("ulimit -f 2; exec $FB build --max-bytes 64KiB --output {name} keys.txt")));
         assert!(message.starts_with(&format!("{name}: cannot write: File too large (os error 27)")), "{message}");
     }
     assert_eq!(fs::read_dir(place.path("out")).unwrap().count(), 1);

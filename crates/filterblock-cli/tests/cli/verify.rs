@@ -93,12 +93,10 @@ fn a_bad_file_does_not_stop_the_others_and_the_worst_code_wins() {
 #[test]
 fn standard_input_holds_keys_for_one_block_only() {
     let place = Place::with_block("blocked");
-    let output = place.with_stdin("verify t.fb --keys -", lines("key", 1000).as_bytes());
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    ended(0, &place.with_stdin("verify t.fb --keys -", lines("key", 1000).as_bytes()));
     place.expect_failure(2, "verify t.fb t.fb --keys -");
     place.expect_failure(2, "verify t.fb --null");
     place.expect_failure(2, "verify");
     assert!(place.expect_failure(4, "verify t.fb --keys missing.txt").starts_with("missing.txt: "));
-    let output = place.with_stdin("verify t.fb --null --keys -", b"key-1\0key-2\0");
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    ended(0, &place.with_stdin("verify t.fb --null --keys -", b"key-1\0key-2\0"));
 }

@@ -52,8 +52,7 @@ fn help_and_version_that_cannot_be_written_are_failures() {
         let output = place.shell(&format!("{{ $FB {line}; echo $? >&2; }} | true"));
         assert_eq!(crate::stderr(&output), "0\n", "{line}");
     }
-    let output = place.shell("$FB build --unknown 2> /dev/full");
-    assert_eq!(output.status.code(), Some(2));
+    ended(2, &place.shell("$FB build --unknown 2> /dev/full"));
 }
 
 #[test]
@@ -73,8 +72,7 @@ fn unknown_commands_exit_with_2() {
     let place = Place::new();
     place.expect_failure(2, "mend");
     place.expect_failure(2, "build --unknown");
-    let output = place.command([""; 0]).output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
+    ended(2, &place.command([""; 0]).output().unwrap());
 }
 
 /// The examples of the overview work, run in their order.

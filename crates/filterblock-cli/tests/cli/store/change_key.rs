@@ -30,9 +30,7 @@ fn tables(place: &Place, flag: &str) -> Vec<String> {
 /// Runs `line` with the key, which must fail or warn, and returns the commands that it names; all have the key.
 #[track_caller]
 fn advised(place: &Place, line: &str, code: i32) -> Vec<String> {
-    let output = place.shell(&format!("$FB {line}{FLAG}"));
-    let message = stderr(&output);
-    assert_eq!(output.status.code(), Some(code), "{line}: {message}");
+    let (_, message) = ended(code, &place.shell(&format!("$FB {line}{FLAG}")));
     let commands = commands(&message);
     assert!(!commands.is_empty() && commands.iter().all(|command| command.ends_with(FLAG)), "{line}: {message}");
     commands
@@ -65,9 +63,7 @@ fn every_command_that_is_named_repeats_the_key() {
     let bytes = place.read(&format!("db/{other}"));
     flip(&place, &format!("db/{other}"), 2000);
     for (line, code) in [("verify db", 3), ("scan db", 3), ("rebuild db", 3)] {
-        let output = place.shell(&format!("$FB {line}{FLAG}"));
-        let message = stderr(&output);
-        assert_eq!(output.status.code(), Some(code), "{message}");
+        let (_, message) = ended(code, &place.shell(&format!("$FB {line}{FLAG}")));
         let commands = crate::commands(&message);
         assert_eq!(commands, ["verify", "repair"].map(|name| format!("filterblock {name} db{FLAG}")), "{message}");
         let plan = printed(&place.follow(&commands[1]), 3);
@@ -112,10 +108,9 @@ fn change_half(place: &Place, flag: &str, change: &str) -> String {
     let [_, second] = &tables(place, flag)[..] else { panic!("two tables") };
     let (file, bytes) = (format!("db/{second}"), place.read(&format!("db/{second}")));
     flip(place, &file, 2000);
-    let output = place.shell(&format!("$FB rebuild db --change-hash-key{change}"));
-    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    let (_, message) = ended(3, &place.shell(&format!("$FB rebuild db --change-hash-key{change}")));
     place.write(&file, bytes);
-    stderr(&output)
+    message
 }
 
 #[test]

@@ -74,9 +74,8 @@ fn rows_only_get_one_column() {
 fn keys_come_from_standard_input_by_default_or_for_a_dash() {
     let place = Place::new();
     for line in ["fill db", "fill db -"] {
-        let output = place.with_stdin(line, b"row\tcolumn\tvalue\n");
-        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        assert_eq!(stderr(&output), "", "no progress where standard error is no terminal");
+        let (_, message) = ended(0, &place.with_stdin(line, b"row\tcolumn\tvalue\n"));
+        assert_eq!(message, "", "no progress where standard error is no terminal");
         assert_eq!(place.expect(0, "get db row column"), "value");
         std::fs::remove_dir_all(place.path("db")).unwrap();
     }
@@ -235,9 +234,7 @@ fn cells_written_before_the_disk_is_full_are_found_as_advised() {
     let place = Place::new();
     place.write("rows.txt", lines("some-row", 20_000));
     let fill = "$FB fill db --rows-only rows.txt";
-    let output = place.shell(&format!("ulimit -f 300; exec {fill}"));
-    let message = stderr(&output);
-    assert_eq!(output.status.code(), Some(4), "{message}");
+    let (_, message) = ended(4, &place.shell(&format!("ulimit -f 300; exec {fill}")));
     let (_, rest) = message.split_once("Cells written before: ").unwrap();
     let (number, rest) = rest.split_once(", which are in its log and tables. ").unwrap();
     let number: u64 = number.parse().unwrap();

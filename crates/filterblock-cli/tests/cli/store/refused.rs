@@ -50,9 +50,7 @@ fn refused_to_all(place: &Place, code: i32, start: &str, end: &str) {
 fn one_table_refused(place: &Place, code: i32, start: &str, end: &str) {
     let before = files(place);
     for line in ["verify db", "stats db"] {
-        let output = place.run(line);
-        let message = stderr(&output);
-        assert_eq!(output.status.code(), Some(3), "{line}: {message}");
+        let (_, message) = ended(3, &place.run(line));
         assert!(message.lines().any(|line| line.starts_with(start)), "{line}: {message}");
         assert!(message.contains(". Lookups of rows from ") && message.contains(RESTORE), "{line}: {message}");
     }

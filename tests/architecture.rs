@@ -253,6 +253,14 @@ fn a_kind_is_named_in_its_folder_and_in_the_list() {
     assert!(strangers.is_empty(), "a kind is named outside its folder:\n{}", strangers.join("\n"));
 }
 
+/// Packagers run the unit tests of the published sources, without the test kit, which is not published.
+#[test]
+fn unit_tests_do_without_the_test_kit() {
+    let users: Vec<_> =
+        sources().into_iter().filter(|(_, source)| words(&code(source)).any(|word| word == "testkit")).collect();
+    assert!(users.is_empty(), "{:?}", users.iter().map(|(file, _)| file).collect::<Vec<_>>());
+}
+
 #[test]
 fn unsafe_stays_in_its_files() {
     let is_word = |code: &str, at: usize| {

@@ -1,10 +1,9 @@
 //! Sorted sets of hashes: the size of their codes beside their entropy and Elias-Fano coding.
 
-use super::tests::{any_size, any_u32, assert_near, assert_rate};
+use super::tests::{Random, any_size, any_u32, assert_near, assert_rate};
 use super::{bits_lower_bound, golomb};
 use crate::math::hash_collision_rate;
 use proptest::prelude::*;
-use testkit::random::Random;
 
 /// The range per entry as [`golomb`] limits it.
 fn clamp_range(range_per_entry: f64) -> f64 {
@@ -60,7 +59,7 @@ fn elias_fano_by_hand() {
 fn rice_codes_of_random_sets_have_the_expected_size() {
     let num_entries = 100_000u64;
     for (range, remainder_bits) in [(100u64, 5u64), (100, 6), (1 << 20, 19)] {
-        let mut random = Random::new(range);
+        let mut random = Random(range);
         let mut values: Vec<u64> = (0..num_entries).map(|_| random.below(range * num_entries)).collect();
         values.sort_unstable();
         let (mut bits, mut before) = (0, 0);

@@ -40,11 +40,6 @@ impl Random {
         (self.next() >> 56) as u8
     }
 
-    /// A number from 0 to 1, without 1.
-    pub fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
-    }
-
     pub fn of<'a, T>(&mut self, list: &'a [T]) -> &'a T {
         &list[self.index(list.len())]
     }
@@ -52,15 +47,5 @@ impl Random {
     /// A string of `len` bytes of `alphabet`.
     pub fn string(&mut self, alphabet: &[u8], len: usize) -> Vec<u8> {
         (0..len).map(|_| *self.of(alphabet)).collect()
-    }
-
-    /// Changes a byte: a bit of it, or all.
-    pub fn change(&mut self, bytes: &mut [u8]) {
-        let at = self.index(bytes.len());
-        bytes[at] = match self.below(4) {
-            0 => self.byte(),
-            1 => *self.of(&[0, 0xff]),
-            _ => bytes[at] ^ 1 << self.below(8),
-        };
     }
 }

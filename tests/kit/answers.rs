@@ -11,7 +11,7 @@ pub fn of_file(name: &str) -> Vec<Value> {
     serde_json::from_str(&text).expect("a list in JSON")
 }
 
-pub const FILES: [&str; 10] = [
+pub const FILES: [&str; 11] = [
     "kinds.json",
     "golomb.json",
     "keys.json",
@@ -21,6 +21,7 @@ pub const FILES: [&str; 10] = [
     "compact.json",
     "partitioned.json",
     "ranges.json",
+    "rows.json",
     "sets.json",
 ];
 

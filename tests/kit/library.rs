@@ -2,10 +2,10 @@
 
 use crate::material::{transform, unhex};
 use crate::readers::Reading;
-use crate::rules::{Caller, Frame, OF_BLOCKS, OF_INDEXES, compact_fault, first_fault};
-use filterblock::partition::{PartitionError, PartitionHandle, PartitionedFilter};
+use crate::rules::{Caller, Frame, OF_BLOCKS, OF_INDEXES, OF_RANGE_INDEXES, OF_RANGES, compact_fault, first_fault};
+use filterblock::partition::{PartitionError, PartitionHandle, PartitionedFilter, PartitionedRangeFilter};
 use filterblock::range::RangeFilter;
-use filterblock::{CompactFrameReader, DecodeError, EntryHasher, KeyHash, KeyHasher, OpenOptions};
+use filterblock::{CompactFrameReader, DecodeError, EntryHasher, KeyHash, KeyHasher, OpenOptions, TransformId};
 use serde_json::{Value, json};
 use std::convert::Infallible;
 use std::ops::Bound;
@@ -99,16 +99,38 @@ fn bound(text: &str) -> Bound<Vec<u8>> {
     }
 }
 
+type Bounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
+
+/// The bounds of a query that is not of a prefix.
+fn bounds(query: &str) -> Bounds {
+    match parts(query) {
+        ("key", p) => (Bound::Included(unhex(p[0])), Bound::Included(unhex(p[0]))),
+        ("range", p) => (bound(p[0]), bound(p[1])),
+        _ => panic!("{query}"),
+    }
+}
+
 fn may_contain_some(filter: &RangeFilter<&[u8]>, query: &str) -> bool {
     match parts(query) {
         ("prefix", p) => filter.may_contain_prefix(&unhex(p[0])),
         ("key", p) => filter.may_contain(&unhex(p[0])),
-        ("range", p) => {
-            let (lower, upper) = (bound(p[0]), bound(p[1]));
+        _ => {
+            let (lower, upper) = bounds(query);
             filter.may_contain_range(lower.as_ref().map(Vec::as_slice), upper.as_ref().map(Vec::as_slice))
         }
-        _ => panic!("{query}"),
     }
+}
+
+fn leads_to_some(filter: &PartitionedRangeFilter<&[u8]>, request: &Request, query: &str) -> bool {
+    let load = |at: PartitionHandle| Ok::<_, Infallible>(request.partition(at.offset, at.len.into()));
+    let answer = match parts(query) {
+        ("prefix", p) => filter.may_contain_prefix(&unhex(p[0]), load),
+        _ => {
+            let (lower, upper) = bounds(query);
+            filter.may_contain_range(lower.as_ref().map(Vec::as_slice), upper.as_ref().map(Vec::as_slice), load)
+        }
+    };
+    answer.unwrap_or(true)
 }
 
 /// A letter for each query.
@@ -153,6 +175,16 @@ pub fn reply(request: &Request) -> Result<Value, DecodeError> {
             reply["partitions"] = filter.partitions().map(class).collect::<Vec<_>>().into();
             reply["answers"] = letters(request, |query| leads_to(&filter, request, query));
         }
+        "range-index" => {
+            let filter = PartitionedRangeFilter::open(&bytes[..], options)?;
+            let class = |at: PartitionHandle| {
+                let opened = filter.open_partition(at, request.partition(at.offset, at.len.into()));
+                opened.err().map_or("ok".to_owned(), |error| error.class().to_string())
+            };
+            reply["num_entries"] = format!("{:#x}", filter.num_keys()).into();
+            reply["partitions"] = filter.partitions().map(class).collect::<Vec<_>>().into();
+            reply["answers"] = letters(request, |query| leads_to_some(&filter, request, query));
+        }
         "range" => {
             let filter = RangeFilter::open(&bytes[..], &options)?;
             reply["num_entries"] = format!("{:#x}", filter.num_keys()).into();
@@ -165,8 +197,13 @@ pub fn reply(request: &Request) -> Result<Value, DecodeError> {
 
 /// What the caller of a block or an index states. Where a transform has no parameter, the library's callers state none.
 pub fn caller(request: &Request) -> Caller {
-    let transform = request.transform.map(|(id, param)| transform(id.into(), param.into()).to_wire());
-    let hash = request.hasher.as_ref().map(|hasher| (hasher.hash_id(), hasher.seed()));
+    let of_request = |(id, param): (u8, u16)| transform(id.into(), param.into()).to_wire();
+    let (transform, hash) = match request.frame.as_str() {
+        "range-index" => (Some(TransformId { id: 0, param: 0 }), Some((1, 0))),
+        _ => {
+            (request.transform.map(of_request), request.hasher.as_ref().map(|hasher| (hasher.hash_id(), hasher.seed())))
+        }
+    };
     Caller { context: request.context, trusted: false, hash, transform }
 }
 
@@ -175,6 +212,8 @@ pub fn fault(request: &Request) -> Result<(), (&'static str, DecodeError)> {
     match request.frame.as_str() {
         "compact" => compact_fault(&request.bytes),
         "index" => first_fault(&OF_INDEXES, &Frame::new(&request.bytes, caller(request))),
+        "range-index" => first_fault(&OF_RANGE_INDEXES, &Frame::new(&request.bytes, caller(request))),
+        "range" => first_fault(&OF_RANGES, &Frame::new(&request.bytes, caller(request))),
         _ => first_fault(&OF_BLOCKS, &Frame::new(&request.bytes, caller(request))),
     }
 }
@@ -183,8 +222,6 @@ pub fn fault(request: &Request) -> Result<(), (&'static str, DecodeError)> {
 pub fn answer(request: &Value) -> Value {
     let request = Request::new(request);
     reply(&request).unwrap_or_else(|error| match fault(&request) {
-        // The rules of range filters are not among those of blocks.
-        _ if request.frame == "range" => json!({"class": error.class().to_string()}),
         Err((row, demanded)) if demanded == error => refused(&error.class().to_string(), row, &error),
         demanded => json!({"error": format!("{error:?}"), "demanded": format!("{demanded:?}")}),
     })

@@ -50,8 +50,28 @@ fn the_example_of_the_protocol() {
 #[ignore = "needs python3 and its package xxhash"]
 fn the_second_reader_answers_the_kit() {
     let python = std::env::var("FILTERBLOCK_PYTHON").unwrap_or_else(|_| "python3".into());
-    let mut command = Command::new(&python);
-    command.args(["-B", "run.py", "--every-field", &python, "-B", "../second_reader/conformance.py"]);
-    let status = command.current_dir(directory()).status().expect("python3 runs");
-    assert!(status.success(), "{status}");
+    let reader = ["-B", "../second_reader/conformance.py"];
+    // A reader that denies whatever it is asked, and refuses nothing.
+    let denial = "import json\nwhile line := input():\n print(json.dumps({'class': 'ok', 'answers': 'n' * line.count(':'), \
+                  'kind': 'bloom'}), flush=True)";
+    for (arguments, command, passes) in [
+        (&["--every-field"][..], &reader[..], true),
+        (&["--kinds", "blocked,ribbon"], &reader, true),
+        (&["--level", "1"], &reader, true),
+        (&["--level", "1"], &[reader[0], reader[1], "--level", "1"], true),
+        (&["--kinds", "blocked,ribbon"], &[reader[0], reader[1], "--level", "1"], false),
+        (&["--level", "1"], &["-c", denial], false),
+    ] {
+        let mut run = Command::new(&python);
+        run.args(["-B", "run.py"]).args(arguments).arg(&python).args(command).current_dir(directory());
+        let output = run.output().expect("python3 runs");
+        let shown = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.success(), passes, "{arguments:?} {command:?}: {shown}");
+        if arguments == ["--every-field"] {
+            print!("{shown}");
+        }
+    }
+    let cases =
+        Command::new(&python).args(["-B", "../second_reader/cases.py", "--check"]).current_dir(directory()).status();
+    assert!(cases.expect("python3 runs").success(), "rows.json is what cases.py makes");
 }

@@ -4,7 +4,7 @@
 
 use crate::answers::of_file;
 use crate::library::{Request, caller};
-use crate::rules::{Frame, OF_BLOCKS, OF_INDEXES, Row, class_of};
+use crate::rules::{Frame, OF_BLOCKS, OF_INDEXES, OF_RANGE_INDEXES, OF_RANGES, Row, class_of};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -51,9 +51,16 @@ fn any_two_rows_exchanged_are_noticed() {
     let is_of_rows = |case: &Value| case["name"].as_str().expect("a name").contains(": way ");
     let of_indexes = of_file("partitioned.json").into_iter().filter(is_of_rows);
     assert_eq!(unnoticed(&OF_INDEXES, of_indexes), []);
+    let of_frame = |frame: &'static str| {
+        let is_refused = move |case: &Value| case["request"]["frame"] == frame && case["reply"]["class"] != "ok";
+        of_file("rows.json").into_iter().filter(is_refused)
+    };
+    assert_eq!(unnoticed(&OF_RANGES, of_frame("range")), of_blocks);
+    // A hash is expected, so that no key is missing.
+    assert_eq!(unnoticed(&OF_RANGE_INDEXES, of_frame("range-index")), [("expected", "key"), ("key", "records")]);
     let pairs = |num: usize| num * (num - 1) / 2;
-    let num_pairs = pairs(OF_BLOCKS.len()) + pairs(OF_INDEXES.len());
-    println!("counted: {num_pairs} readers with two rows of checks exchanged, {} noticed", num_pairs - of_blocks.len());
+    let num_pairs = pairs(OF_BLOCKS.len()) + 2 * pairs(OF_INDEXES.len()) + pairs(OF_RANGES.len());
+    println!("counted: {num_pairs} readers with two rows of checks exchanged, {} noticed", num_pairs - 4);
 }
 
 /// Each row of the tables that a frame alone can fail has a case.

@@ -18,7 +18,7 @@ import java.util.zip.CRC32;
  */
 public final class FilterBlock {
     private static final String[] KINDS = {null, "bloom", "blocked", "golomb", "ribbon", "fuse"};
-    private static final int BLOOM = 1, BLOCKED = 2, GOLOMB = 3, RIBBON = 4, FUSE = 5;
+    private static final int BLOOM = 1, BLOCKED = 2, GOLOMB = 3, RIBBON = 4, FUSE = 5, RANGE = 6;
     private static final int HEADER = 64, RECORD = 16;
     private static final long BLOCK_MAGIC = 0x1a0a0d4b4c4246f1L, INDEX_MAGIC = 0x1a0a0d494c4246f2L;
     private static final long GOLDEN = 0x9e3779b97f4a7c15L;
@@ -586,6 +586,7 @@ public final class FilterBlock {
     static FilterBlock openBlock(Slice block, long context, Hash hash, Transform transform) throws Refusal {
         checkFrame(block, BLOCK_MAGIC, context);
         int kind = block.u8(9);
+        check(kind != RANGE, Outcome.MISMATCH, "kind");
         check(within(kind, BLOOM, FUSE), Outcome.NEWER, "kind");
         checkNumbers(block, 0xfe00);
         Hash entryHash = checkPayload(block, context, hash, transform);

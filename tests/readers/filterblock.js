@@ -517,6 +517,7 @@ function fuseHas({ f, numSegments, segmentLen, payload }, x) {
   return BigInt.asUintN(f, sum) === 0n;
 }
 
+const RANGE = 6; // range filters, which are none of keys
 const KINDS = [undefined, bloom, blocked, golomb, ribbon, fuse];
 
 // Opens a kind's payload, followed by `set_seed` if the filter is remapped (section 4.5).
@@ -606,6 +607,7 @@ function readBlock(bytes, { context = 0n, ...expected }) {
   const header = readHeader(bytes);
   const kind = KINDS[bytes[9]];
   const payload = bytes.subarray(64);
+  check(bytes[9] !== RANGE, 'mismatch', 'kind');
   check(kind, 'newer', 'kind');
   checkKnown(header, 0xfe00);
   checkPayload(header, payload, context);

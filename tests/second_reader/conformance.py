@@ -1,6 +1,7 @@
 """The second reader under the protocol of tests/conformance: a line of reply for each line of request.
 
     python3 ../conformance/run.py python3 conformance.py
+    python3 ../conformance/run.py --level 1 python3 conformance.py --level 1    as a reader of format/level-1.md
 
 A request may have `entries` besides: then `rebuilt` says whether a writer makes the same bytes of these.
 """
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 
 import filterblock as fb
 import kinds
@@ -68,17 +69,14 @@ def range_of(query: str) -> tuple[ranges.Bound, ranges.Bound]:
     if name == "prefix":
         prefix = ranges.Bound(bytes.fromhex(parts[0]), is_prefix=True)
         return prefix, prefix
-    lower, upper = map(bound, parts)
+    lower, upper = map(bound, ["i" + parts[0]] * 2 if name == "key" else parts)
     return lower, upper
 
 
 def maybe_in_range(opened: ranges.AnyFilter, query: str) -> bool:
-    name, *parts = query.split(":")
-    if name == "prefix":
-        return opened.may_contain_prefix(bytes.fromhex(parts[0]))
-    if name == "key":
-        parts = ["i" + parts[0]] * 2
-    return opened.may_contain(*map(bound, parts))
+    if query.startswith("prefix:"):
+        return opened.may_contain_prefix(bytes.fromhex(query.split(":")[1]))
+    return opened.may_contain(*range_of(query))
 
 
 def reply_of_ranges(request: dict[str, Any], opened: ranges.AnyFilter) -> dict[str, Any]:
@@ -94,24 +92,21 @@ def reply_of_ranges(request: dict[str, Any], opened: ranges.AnyFilter) -> dict[s
     return reply
 
 
-def open_block(data: bytes, *expected: Any) -> fb.Filter:
-    """Opens a filter of keys, and knows a range filter [16] from an unknown kind."""
-    try:
-        return fb.open_block(data, *expected)
-    except kinds.Newer as error:
-        if str(error) == "kind" and data[9] == ranges.RANGE:
-            raise kinds.Mismatch("kind: a range filter") from error
-        raise
-
-
 def class_of(error: kinds.FilterError) -> str:
     return type(error).__name__.lower()
 
 
-def class_of_partition(index: partitioned.Index, i: int, data: bytes) -> str:
+def partitions_of(index: partitioned.Index, request: dict[str, Any]) -> list[bytes]:
+    """From the bytes in which they are, or a list of them."""
+    file = request["partitions"]
+    if isinstance(file, list):
+        return [bytes.fromhex(block) for block in file]
+    return [bytes.fromhex(file)[offset:offset + length] for offset, length in index.records]
+
+
+def class_of_opened(open_it: Callable[..., Any], *arguments: Any) -> str:
     try:
-        offset, length = index.records[i]
-        index.open_partition(i, data[offset:offset + length])
+        open_it(*arguments)
     except kinds.FilterError as error:
         return class_of(error)
     return "ok"
@@ -127,12 +122,15 @@ def reply_to(request: dict[str, Any]) -> dict[str, Any]:
             index = partitioned.open_index(data, context, hasher, transform)
             file = bytes.fromhex(request["partitions"])
             reply["num_entries"] = hex(index.num_entries)
-            reply["partitions"] = [class_of_partition(index, i, file) for i in range(len(index.records))]
+            reply["partitions"] = [class_of_opened(index.open_partition, *each) for each in
+                                   enumerate(partitions_of(index, request))]
             reply["answers"] = "".join("m" if maybe_in_partition(index, file, query) else "n" for query in queries)
             return reply
         if request["frame"] == "range-index":
             index = range_partitions.open_index(data, context)
-            blocks = [bytes.fromhex(block) for block in request["partitions"]]
+            blocks = partitions_of(index, request)
+            reply["partitions"] = [class_of_opened(range_partitions.open_partition, index, *each) for each in
+                                   enumerate(blocks)]
             answers = (range_partitions.may_contain(index, *range_of(query), blocks.__getitem__) for query in queries)
             reply["num_entries"] = hex(index.num_entries)
             reply["answers"] = "".join("m" if answer else "n" for answer in answers)
@@ -143,7 +141,7 @@ def reply_to(request: dict[str, Any]) -> dict[str, Any]:
         if request["frame"] == "range":
             return reply_of_ranges(request, ranges.open_range(data, context))
         if request["frame"] == "block":
-            opened = open_block(data, context, hasher, transform)
+            opened = fb.open_block(data, context, hasher, transform)
             reply["num_entries"] = hex(opened.num_entries or 0)
         else:
             assert hasher
@@ -167,6 +165,16 @@ def reply_to(request: dict[str, Any]) -> dict[str, Any]:
     return reply
 
 
+def reply_of_level_1(request: dict[str, Any]) -> dict[str, Any]:
+    """Refuses what level 1 has not, and answers maybe for entries that are not whole keys."""
+    kind, hash_id, transform = bytes.fromhex(request["bytes"])[9:12].ljust(3, b"\0")
+    if kind not in (kinds.BLOCKED, kinds.RIBBON) or hash_id != 1:
+        return {"class": "newer"}
+    reply = reply_to(request)
+    return {**reply, "answers": "m" * len(reply["answers"])} if transform and reply["class"] == "ok" else reply
+
+
 if __name__ == "__main__":
+    of_request = reply_of_level_1 if sys.argv[1:] == ["--level", "1"] else reply_to
     for line in sys.stdin:
-        print(json.dumps(reply_to(json.loads(line))), flush=True)
+        print(json.dumps(of_request(json.loads(line))), flush=True)

@@ -25,6 +25,7 @@ from ribbon import RibbonReader, build_ribbon, num_blocks_of
 MAGIC = bytes.fromhex("f146424c4b0d0a1a")
 HEADER = struct.Struct("<8sBBBBHHQQQ12sQI")
 KINDS = {BLOOM: "bloom", BLOCKED: "blocked", GOLOMB: "golomb", RIBBON: "ribbon", FUSE: "fuse"}
+RANGE = 6  # of range filters [16], which are none of keys
 ESTIMATE = 1  # bit 0 of `features` [4.4]
 REMAPPED = 1 << 8  # bit 8 [4.5]
 REMAPPED_COMPACT = 8  # of the tag [10]
@@ -224,7 +225,7 @@ def open_block(data: bytes, context: int = 0, hasher: Optional[Hasher] = None,
     if version != 1:
         raise Newer("version") if version else Damaged("version: 0")
     if kind not in KINDS:
-        raise Newer("kind")
+        raise Mismatch("kind: a range filter") if kind == RANGE else Newer("kind")
     if hash_id not in (1, 2):
         raise Newer("hash_id")
     if features >> 9:

@@ -119,12 +119,15 @@ class IntegerFilter:
         prefix = os.path.commonprefix((distinct[0], distinct[-1]))
         if prefix != self.prefix or any(len(key) != len(prefix) + self.width for key in distinct):
             raise Unwritable("keys of another prefix or another length")
-        codes = {self.code(int.from_bytes(key[len(prefix):], "big")) for key in distinct}
+        return self.write(len(distinct), {self.code(int.from_bytes(key[len(prefix):], "big")) for key in distinct})
+
+    def write(self, num_entries: int, codes: set[tuple[int, int]]) -> bytes:
+        """The block of these codes."""
         p, payload = build_codes(self.p, codes)
         params = PARAMS.pack(self.width, IS_INTEGERS, self.log_block, p.remainder_bits, p.directory_bits,
-                             p.bucket_range >> 32, len(prefix), p.bucket_range & U32)
-        payload, m = prefix + payload, fb.mix(self.context)
-        head = fb.HEADER.pack(fb.MAGIC, 1, 6, 1, 0, 0, 0, 0, len(distinct), len(payload), params,
+                             p.bucket_range >> 32, len(self.prefix), p.bucket_range & U32)
+        payload, m = self.prefix + payload, fb.mix(self.context)
+        head = fb.HEADER.pack(fb.MAGIC, 1, 6, 1, 0, 0, 0, 0, num_entries, len(payload), params,
                               fb.xxh3(payload) ^ m, 0)[:60]
         return head + (fb.masked_crc(head) ^ m & U32).to_bytes(4, "little") + payload
 

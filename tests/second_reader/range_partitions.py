@@ -15,6 +15,10 @@ def open_index(data: bytes, context: int = 0) -> partitioned.Index:
     return partitioned.open_index(data, context, fb.Hasher.xxh3_with(0), (0, 0), 6)
 
 
+def open_partition(index: partitioned.Index, i: int, block: bytes) -> ranges.AnyFilter:
+    return ranges.open_range(block, partitioned.partition_context(index.context, i))
+
+
 def may_contain(index: partitioned.Index, lower: ranges.Bound, upper: ranges.Bound,
                 load: Callable[[int], bytes]) -> bool:
     """The answer for a range; for a prefix both bounds are it."""
@@ -33,7 +37,7 @@ def may_contain(index: partitioned.Index, lower: ranges.Bound, upper: ranges.Bou
 def asks(index: partitioned.Index, at: int, lower: ranges.Bound, upper: ranges.Bound,
          load: Callable[[int], bytes]) -> bool:
     try:
-        opened = ranges.open_range(load(at), partitioned.partition_context(index.context, at))
+        opened = open_partition(index, at, load(at))
     except FilterError:
         return True
     if upper.is_prefix:

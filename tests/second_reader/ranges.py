@@ -14,7 +14,6 @@ import filterblock as fb
 import integers
 from kinds import Damaged, Mismatch, Newer, U32, Unwritable
 
-RANGE = 6
 MOST_DEPTH, MOST_CODE, MOST_PREFIX, FANOUT, MARK = 1023, 12, 2**16 - 1, 64, 16
 ENDLESS = 1 << 10  # more than are compared
 PARAMS = struct.Struct("<BBHHHI")
@@ -155,15 +154,14 @@ class Decoder:
         return firsts
 
     def decode_leaves(self, firsts: list[str]) -> None:
-        before = 0
         for g, first in enumerate(firsts):
             i = FANOUT * g
             k = min(FANOUT, self.f.num_leaves - i)
-            common = [before] + self.column(self.head(), k)
+            common = self.column(self.head(), k)
             joined = [bool(self.number(self.f.has_joined)) for _ in range(k)]
             self.leaves.append(first)
             for j in range(1, k):
-                c, following = common[j], common[j + 1]
+                c, following = common[j - 1], common[j]
                 kept = self.p.kept(i + j, max(c, following), joined[j])
                 is_left_out = c < following < kept
                 rest = self.string(kept - c - 1 - is_left_out)
@@ -172,7 +170,6 @@ class Decoder:
                     rest = rest[:at] + "0" + rest[at:]
                 self.leaves.append(self.leaves[-1][:c] + "1" + rest)
             self.joined += joined
-            before = common[-1]
             self.align()
 
 
@@ -279,9 +276,9 @@ def open_range(data: bytes, context: int = 0) -> AnyFilter:
         raise Damaged("crc")
     if version != 1:
         raise Newer("version") if version else Damaged("version: 0")
-    if kind not in (*fb.KINDS, RANGE):
+    if kind not in (*fb.KINDS, fb.RANGE):
         raise Newer("kind")
-    if kind != RANGE:
+    if kind != fb.RANGE:
         raise Mismatch("kind: not a range filter")
     if hash_id != 1 or seed:
         raise Newer("hash_id")
@@ -402,7 +399,7 @@ def write_range(p: Optional[Choices], keys: list[bytes], joined: dict[int, int],
         flags = (p.table is not None) | bool(joined) << 1 | p.end_len << 4
         params = PARAMS.pack(p.extra, flags, p.least | p.longer << 10, p.depth, len(prefix), len(firsts))
     m = fb.mix(context)
-    head = fb.HEADER.pack(fb.MAGIC, 1, RANGE, 1, 0, 0, 0, 0, len(keys), len(payload), params, fb.xxh3(payload) ^ m,
+    head = fb.HEADER.pack(fb.MAGIC, 1, fb.RANGE, 1, 0, 0, 0, 0, len(keys), len(payload), params, fb.xxh3(payload) ^ m,
                           0)[:60]
     return head + (fb.masked_crc(head) ^ m & U32).to_bytes(4, "little") + payload
 

@@ -21,12 +21,13 @@ from pathlib import Path
 from typing import Any, Iterator, Optional, Sequence
 
 import filterblock as fb
-from conformance import class_of, hasher_of
+from conformance import class_of, class_of_opened, hasher_of
 from kinds import BLOOM, Bloom, Damaged, FilterError, Mismatch, Newer, mix
 
 MAGIC = bytes.fromhex("f346424c530d0a1a")
 FOOTER = struct.Struct("<8sBBBBHHQIIQQ4sQI")
 COLUMN, FILE, SECTION = struct.Struct("<IBBH"), struct.Struct("<QI"), struct.Struct("<QIIHH")
+EXAMPLE = {b"a": (1, ["int:7", "int:300"]), b"b": (2, ["int:-1"])}  # files with their identities and values
 NUM_CLASSES, NO_CLASS = 8, -1  # NO_CLASS: of a value that is of none [17.5]
 
 Value = tuple[int, Optional[bytes]]  # class, and entry if there is one
@@ -233,19 +234,24 @@ def entry_of(text: str) -> Value:
 
 # ------------------------------------------------------------------------------------------------------ main
 
-def example(rows: list[list[str]]) -> Compared:
+def example_set() -> tuple[bytes, list[bytes], list[int]]:
+    """The worked example, its blocks and their contexts."""
     hasher, blocks, contexts = fb.Hasher.xxh3_with(0), [], []
-    files = {b"a": (1, ["int:7", "int:300"]), b"b": (2, ["int:-1"])}
-    for identity, texts in files.values():
+    for identity, texts in EXAMPLE.values():
         hashes = [hasher.hash(entry_of(text)[1] or b"") for text in texts]
         contexts.append(context_of(identity, b"id", 1, 0, 1))
         blocks.append(fb.write_block(BLOOM, Bloom(7, 8 * len(texts)), hashes, hasher, contexts[-1]))
-    made = write_set([(b"id", 1, 1)], [(name, files[name][0]) for name in files], [(0, 0, 0, blocks)], hasher)
+    files = [(name, identity) for name, (identity, _) in EXAMPLE.items()]
+    return write_set([(b"id", 1, 1)], files, [(0, 0, 0, blocks)], hasher), blocks, contexts
+
+
+def example(rows: list[list[str]]) -> Compared:
+    made, blocks, contexts = example_set()
     parts = [part.hex() for part in (*blocks, made[len(b"".join(blocks)):-64], made[-64:])]
     for (what, stated), part in zip(rows, parts + [f"{context:#018x}" for context in contexts], strict=True):
         yield what, part, stated
-    opened = open_set(made, hasher)
-    for name, (identity, texts) in files.items():
+    opened = open_set(made)
+    for name, (identity, texts) in EXAMPLE.items():
         yield "answers", all(opened.lookup(name, identity, b"id", [entry_of(text)]) for text in texts), True
 
 
@@ -280,14 +286,6 @@ def reply_to(request: dict[str, Any]) -> dict[str, Any]:
                                        for query in queries]}
 
 
-def class_of_block(opened: FilterSet, name: bytes, column: bytes, slice_number: int) -> str:
-    try:
-        opened.open(name, column, slice_number)
-    except FilterError as error:
-        return class_of(error)
-    return "ok"
-
-
 def reply_in_kit(request: dict[str, Any]) -> dict[str, Any]:
     """The reply to a request of tests/conformance, for a set that opens."""
     opened, answers = open_set(bytes.fromhex(request["bytes"]), hasher_of(request)), ""
@@ -297,7 +295,7 @@ def reply_in_kit(request: dict[str, Any]) -> dict[str, Any]:
         value = int(value_class), None if entry == "u" else bytes.fromhex(entry)
         maybe = opened.lookup(bytes.fromhex(name), int(identity, 16), bytes.fromhex(column), [value])
         answers += "m" if maybe else "n"
-    blocks = [class_of_block(opened, files[file], columns[column], slice_number)
+    blocks = [class_of_opened(opened.open, files[file], columns[column], slice_number)
               for (column, slice_number, file), (_, length) in opened.blocks.items() if length and file in files]
     return {"class": "ok", "blocks": blocks, "answers": answers}
 

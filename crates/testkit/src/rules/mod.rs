@@ -1,11 +1,13 @@
-//! The checks that format-spec.md requires of a reader, in the order of its tables: section 11 for blocks, 15.4 for
-//! the indexes of partitioned filters, 10 for compact frames. Each row of a table is a check by itself, which does not
+//! The checks that format-spec.md requires of a reader, in the order of its tables: section 11 for blocks, 16 for range
+//! filters, 15.4 for the indexes of partitioned filters, 10 for compact frames. Each row of a table is a check by itself, which does not
 //! rely on those before it, and which names the error. Shares only XXH3 with the library.
 
 mod compact;
 mod params;
+mod ranges;
 
 pub use compact::compact_fault;
+pub use ranges::OF_RANGES;
 
 use self::params::Params;
 use crate::assembled::masked_crc;
@@ -84,6 +86,17 @@ pub const OF_INDEXES: [Row; 17] = [
     ("record", record),
     ("order", order),
 ];
+
+/// Of an index of range filters, section 15.5: its kind is another.
+pub const OF_RANGE_INDEXES: [Row; 17] = {
+    let mut rows = OF_INDEXES;
+    rows[4].1 = |frame| match frame.header[9] {
+        6 => Ok(()),
+        found @ 0 => Err(DecodeError::WrongFamily { found }),
+        found => Err(DecodeError::UnknownKind { found }),
+    };
+    rows
+};
 
 /// The first row that fails, and its error.
 pub fn first_fault(rows: &[Row], frame: &Frame<'_>) -> Result<(), (&'static str, DecodeError)> {

@@ -1,0 +1,413 @@
+"""Makes tests/conformance/rows.json: range filters, indexes of range filters and filter sets that fail a row of the
+document's tables, in each way that is listed here, and any two rows at once.
+
+    python3 cases.py            writes the file
+    python3 cases.py --check    ends with 1 if the file is another
+
+What is expected follows from the order of the ways here, which is that of the document's rows [11, 15.4, 17.4]. That the reader
+replies the same is asserted.
+"""
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Callable, Iterator, Optional
+
+import conformance
+import filterblock as fb
+import integers
+import partitioned
+import ranges
+import sets
+from kinds import Golomb
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+FILE, FORMAT = ROOT / "tests" / "conformance" / "rows.json", ROOT / "format" / "vectors"
+# The integers 0, 3, 6 and so on up to 192, in two bytes after "k", with a directory [16.6].
+INTEGERS = bytes.fromhex(
+    "f146424c4b0d0a1a01060100000000000000000000000000410000000000000034000000000000000204020301000100bc02000000000000"
+    "00000000000000006b0165d41a0504c48408350308b45c6f5e1dcf775986d43210136d0489021218a4003bc02a8b4813a0b88819d36c1a5b"
+    "b9ab3155")
+# The worked example of partitioned range filters [16.7].
+INDEX = bytes.fromhex(
+    "f246424c490d0a1a010601000000000000000000000000000600000000000000380000000000000003000000000000000000000000000000"
+    "000000000000000000000000000000005b000000030000005b000000000000005a00000005000000b5000000000000005a00000008000000"
+    "6170656262636174")
+RECORDS, SEPARATORS = 64, 112
+SET = sets.example_set()[0]
+WRAPPING = [7, 256, 1 << 24, 1 << 30, 0xFFFFFFFF]  # 2^30 times the length of a part's element is 0 modulo 2^32
+COLUMN, FILES, SECTION, NAMES = -128, -120, -96, -68  # the parts of its index, from its end
+
+
+@dataclass
+class Way:
+    """Makes a frame fail a row."""
+    row: str
+    name: str
+    bytes: dict[int, bytes] = field(default_factory=dict)  # at offsets of the frame; negative ones count from its end
+    as_class: str = "damaged"
+    checksum: bytes = b""  # what the checksum of the row is changed by
+    cut: int = 0  # the frame's length
+    request: dict[str, Any] = field(default_factory=dict)
+
+
+def sealed(frame: bytearray, head: int, hashed: slice, ways: tuple[Way, ...], context: int = 0) -> bytes:
+    """With the checksums of the header or footer at `head`, and what the ways make of them."""
+    for row, at, size, value in (("digest", 52, 8, lambda: fb.xxh3(bytes(frame[hashed]))),
+                                 ("crc", 60, 4, lambda: fb.masked_crc(bytes(frame[head:head + 60])))):
+        number = value() ^ fb.mix(context) & (1 << 8 * size) - 1
+        for way in ways:
+            number ^= int.from_bytes(way.checksum, "little") if way.row == row else 0
+        frame[head + at:head + at + size] = number.to_bytes(size, "little")
+    return bytes(frame)
+
+
+def block(frame: bytearray, ways: tuple[Way, ...] = (), context: int = 0) -> bytes:
+    data = sealed(frame, 0, slice(64, None), ways, context)
+    return data[:min([way.cut for way in ways if way.cut], default=len(data))]
+
+
+def filter_set(frame: bytearray, ways: tuple[Way, ...]) -> bytes:
+    head = len(frame) - 64
+    data = sealed(frame, head, slice(head - 72, head), ways)
+    return data[len(data) - min([way.cut for way in ways if way.cut], default=len(data)):]
+
+
+def numbered(row: str, name: str, at: int, values: list[int], size: int = 1, as_class: str = "damaged") -> list[Way]:
+    return [Way(row, f"{name} {value}", {at: value.to_bytes(size, "little")}, as_class) for value in values]
+
+
+def bits(row: str, name: str, at: int, of: range) -> list[Way]:
+    return [Way(row, f"{name}, bit {bit}", {at + bit // 8: bytes([1 << bit % 8])}, "newer") for bit in of]
+
+
+def of_checksums(first_byte: int) -> list[Way]:
+    """Of the rows `magic` and `crc`, and `digest`, which is moved to its place."""
+    return [Way("length", "63 bytes", cut=63), Way("length", "60 bytes", cut=60), Way("length", "a byte", cut=1)] + [
+        Way("magic", f"magic, {way}", {at: bytes([byte])}) for way, at, byte in (
+            ("the first byte", 0, first_byte - 1), ("a greater one", 0, first_byte + 1), ("the last byte", 7, 0))] + [
+        Way("crc", f"crc, bit {bit}", checksum=(1 << bit).to_bytes(4, "little")) for bit in (0, 31, 16)] + [
+        Way("digest", f"digest, bit {bit}", checksum=(1 << bit).to_bytes(8, "little")) for bit in (31, 63, 0)]
+
+
+RANGES = [
+    *of_checksums(0xF1), *numbered("version", "version", 8, [0]), *numbered("version", "version", 8, [2, 255], 1, "newer"),
+    *numbered("kind", "kind", 9, [0, 7, 127, 255], 1, "newer"), *numbered("kind", "kind", 9, [1, 5], 1, "mismatch"),
+    *numbered("hash_id", "hash_id", 10, [0, 2, 255], 1, "newer"), *bits("hash_id", "seed", 16, range(0, 64, 9)),
+    *bits("features", "features", 12, range(8, 16)),
+    *numbered("transform", "transform", 11, [1, 4, 5, 255], 1, "newer"), *bits("transform", "parameter", 14, range(0, 16, 5)),
+    *numbered("payload_len", "payload_len", 32, [0x33, 0x35, *(0x34 + (1 << bit) for bit in (8, 24, 32, 53))], 8),
+    Way("empty-len", "no entries, a payload", {24: bytes(8)}),
+    *numbered("reserved", "byte 1", 41, [5, 6, 12, 20, 36, 68, 132], 1, "newer"),
+    *numbered("range", "width", 40, [17, 255]), *numbered("range", "log_block", 42, [10, 40]),
+    *numbered("range", "remainder_bits", 43, [49]), *numbered("range", "directory_bits", 44, [58]),
+    *numbered("range", "prefix_len", 46, [0x35, 0xFFFF], 2), *numbered("range", "bucket_range", 48, [0], 4),
+    Way("unused", "a bit of the directory's last byte", {65: b"\x81"}),
+    Way("unused", "another", {65: b"\x05"})]
+INDEXES = [
+    *of_checksums(0xF2), *numbered("version", "version", 8, [0]), *numbered("version", "version", 8, [2, 255], 1, "newer"),
+    *numbered("kind", "kind", 9, [0], 1, "mismatch"), *numbered("kind", "kind", 9, [1, 5, 7, 127, 255], 1, "newer"),
+    *numbered("hash_id", "hash_id", 10, [0, 3, 255], 1, "newer"), *bits("features", "features", 12, range(8, 16)),
+    *numbered("transform", "transform", 11, [5, 127], 1, "newer"), *bits("transform", "parameter", 14, range(0, 16, 5)),
+    *bits("reserved", "byte 44", 44, range(0, 64, 9)),
+    *numbered("payload_len", "payload_len", 32, [0x37, 0x39, 0x38 + (1 << 32), 0x38 + (1 << 53)], 8),
+    *numbered("expected", "seed", 16, [1, 1 << 32, 1 << 63], 8, "mismatch"), *numbered("expected", "hash_id", 10, [2], 1, "mismatch"),
+    *numbered("expected", "transform", 11, [1, 3, 4, 128, 255], 1, "mismatch"),
+    *numbered("records", "num_partitions", 40, [4, 1 << 28, 0xFFFFFFFF], 4), *numbered("entries", "num_entries", 24, [2, 0], 8),
+    *numbered("record", "length", RECORDS + 8, [63, 0, 0x5C], 4), *numbered("record", "offset", RECORDS + 32, [0xB4, 2**64 - 8], 8),
+    *numbered("record", "separator_end", RECORDS + 28, [2, 9], 4), *numbered("record", "the last separator_end", RECORDS + 44, [7, 9], 4),
+    Way("order", "two separators alike", {RECORDS + 28: b"\6", SEPARATORS: b"apeape"}),
+    Way("order", "separators that descend", {SEPARATORS + 3: b"ap"})]
+SETS = [
+    *of_checksums(0xF3), *numbered("version", "version", 8, [0]), *numbered("version", "version", 8, [2, 255], 1, "newer"),
+    *numbered("hash_id", "hash_id", 10, [0, 3, 255], 1, "newer"), *bits("features", "features", 12, range(8, 16)),
+    *numbered("reserved", "byte 9", 9, [1, 6, 128], 1, "newer"), *numbered("reserved", "byte 11", 11, [1, 128], 1, "newer"),
+    *bits("reserved", "byte 48", 48, range(0, 32, 7)),
+    *numbered("index_len", "data_len", 40, [0x84, 0x83 + (1 << 32), 0x83 + (1 << 53), 0x83 + (1 << 56), 2**64 - 72], 8),
+    *numbered("index_len", "index_len", 32, [0x48 + 0x84, 2**64 - 64, *(0x48 + (1 << bit) for bit in (24, 32, 56))], 8),
+    Way("index_len", "the footer alone", cut=64),
+    Way("expected", "a greater seed", {16: b"\1"}, "mismatch", request={"seed": "0x0"}),
+    Way("expected", "a smaller seed", {16: b"\1"}, "mismatch", request={"seed": "0x2"}),
+    Way("expected", "a key", {}, "mismatch", request={"key": "00" * 16}),
+    Way("expected", "another key", {10: b"\2"}, "mismatch", request={"key": "00" * 16}),
+    Way("expected", "no key, but a seed", {10: b"\2"}, "mismatch", request={"seed": "0x0"}),
+    Way("key", "no key", {10: b"\2"}, "mismatch"),
+    *numbered("parts", "num_columns", 14, [9, 256, 0xFFFF], 2), *numbered("parts", "num_files", 24, WRAPPING, 4),
+    *numbered("parts", "num_sections", 28, WRAPPING, 4), *numbered("parts", "lengths", SECTION + 12, WRAPPING, 4),
+    *numbered("base", "base_len", -136, [0x84, 0x83 + (1 << 32), 1 << 63], 8),
+    *numbered("columns", "reserved byte", COLUMN + 5, [1, 128], 1, "newer"), *numbered("columns", "num_slices", COLUMN + 6, [0], 2),
+    *numbered("columns", "name_end", COLUMN, [5, 0x10002, 0xFFFFFFFF], 4),
+    *numbered("files", "name_end", FILES + 8, [1, 5, 0xFFFFFFFF], 4), *numbered("files", "the last name_end", FILES + 20, [2, 3, 5], 4),
+    Way("names", "two files of one name", {NAMES: b"idaa"}),
+    *numbered("sections", "first_file", SECTION + 8, [1, 256, 1 << 24, 2**32 - 2], 4),
+    *numbered("sections", "column", SECTION + 16, [1, 255, 256, 0xFFFF], 2), *numbered("sections", "slice", SECTION + 18, [1, 255, 256, 0xFFFF], 2),
+    *numbered("sections", "offset", SECTION, [1, 1 << 32, 1 << 56, 1 << 63, 2**64 - 1], 8)]
+
+
+def by_row(ways: list[Way]) -> list[list[Way]]:
+    """In the order of the tables: after the rows of the header, and before what is found in the rest."""
+    digests = [way for way in ways if way.row == "digest"]
+    rest = [way for way in ways if way.row != "digest"]
+    at = 1 + max(i for i, way in enumerate(rest) if way.row in ("payload_len", "index_len"))
+    return [list(group) for _, group in itertools.groupby(rest[:at] + digests + rest[at:], key=lambda way: way.row)]
+
+
+def changed(way: Way) -> set[int]:
+    return {at + i for at, data in way.bytes.items() for i in range(len(data))}
+
+
+def case(frame: str, base: bytes, seal: Callable[[bytearray, tuple[Way, ...]], bytes], head: int, *ways: Way) -> dict[str, Any]:
+    """The frame that is wrong in all of these ways; the first one counts."""
+    data, request = bytearray(base), {"frame": frame, "bytes": ""}
+    for way in reversed(ways):
+        for at, changed in way.bytes.items():
+            at += len(data) if at < 0 else head
+            data[at:at + len(changed)] = changed
+        request |= way.request
+    request["bytes"] = seal(data, ways).hex()
+    reply = {"class": ways[0].as_class, "row": ways[0].row} if ways else {"class": "ok"}
+    return {"name": f"{frame}: {' before '.join(way.name for way in ways)}", "request": request, "reply": reply}
+
+
+def cases() -> Iterator[dict[str, Any]]:
+    for frame, base, seal, ways in (
+            ("range", INTEGERS, block, RANGES), ("range-index", INDEX, block, INDEXES), ("set", SET, filter_set, SETS)):
+        make = lambda *of: case(frame, base, seal, len(base) - 64 if frame == "set" else 0, *of)
+        rows = by_row(ways)
+        yield from (make(way) for row in rows for way in row)
+        # One of each row and class.
+        of_classes = [[way for i, way in enumerate(row) if way.as_class not in {other.as_class for other in row[:i]}]
+                      for row in rows]
+        for first, second in itertools.combinations(itertools.chain(*of_classes), 2):
+            if not changed(first) & changed(second):
+                yield make(first, second)
+
+
+def block_of(hasher: fb.Hasher, file: tuple[bytes, int], column: tuple[bytes, int, int], slice_number: int) -> bytes:
+    """The block of a file's entries, which are its name and the numbers 1 and 2 after it."""
+    hashes = [h for h in (hasher.hash(file[0] + number) for number in (b"1", b"2")) if fb.mix(h) * column[2] >> 64 == slice_number]
+    context = sets.context_of(file[1], *column[:2], slice_number, column[2])
+    return fb.write_block(sets.BLOOM, sets.Bloom(7, 64), hashes, hasher, context)
+
+
+def set_of(name: str, columns: list[tuple[bytes, int, int]], files: list[tuple[bytes, int]],
+           sections: list[tuple[int, int, int, int]], hasher: fb.Hasher = fb.Hasher.xxh3_with(0),
+           patched: dict[int, bytes] = {}, **request: str) -> dict[str, Any]:
+    """A set with sections of column, slice, first file and number of files, and bytes that differ, from the footer on."""
+    blocks = [(column, slice_number, first, [
+        block_of(hasher, file, columns[column], slice_number) for file in files[first:first + count]])
+        for column, slice_number, first, count in sections]
+    made = bytearray(sets.write_set(columns, files, blocks, hasher))
+    head = len(made) - 64
+    for at, changed_bytes in patched.items():
+        made[head + at:head + at + len(changed_bytes)] = changed_bytes
+    queries = [
+        ":".join(["file", of[0].hex(), hex(of[1] + other), column.hex(), str(value_class), entry])
+        for of in files[:4] for column, own, _ in columns[:4] for other, value_class, entry in (
+            (0, own, (of[0] + b"1").hex()), (0, own, "6e6f"), (1, own, "6e6f"), (-1, own, "6e6f"), (0, own, "u"), (0, own ^ 1, "6e6f"))]
+    start = head - int.from_bytes(made[head + 32:head + 40], "little")
+    data = sealed(made, head, slice(start, head), ())
+    request = {"frame": "set", "bytes": data.hex(), **request}
+    reply = conformance.reply_to({**request, "queries": queries})
+    if reply.get("answers"):
+        return {"name": f"set: {name}", "request": {**request, "queries": queries}, "reply": reply}
+    return {"name": f"set: {name}", "request": request, "reply": {name: reply[name] for name in reply if name != "answers"}}
+
+
+def sets_of_shapes() -> Iterator[dict[str, Any]]:
+    """What readers must accept, or must not, by how columns, files and sections lie. The replies are the reader's."""
+    a, b, c, key = (b"a", 5), (b"b", 9), (b"c", 1 << 63), bytes(range(16))
+    one = [(b"id", 2, 1)]
+    yield set_of("no columns, no files", [], [], [])
+    yield set_of("no files", [(b"id", 2, 1), (b"t", 3, 3)], [], [])
+    yield set_of("a column without a name, no files", [(b"", 2, 1)], [], [])
+    yield set_of("a column of the class 8, and one of 7", [(b"t", 8, 1), (b"u", 7, 1)], [a, b], [(0, 0, 0, 2), (1, 0, 0, 2)])
+    yield set_of("columns of 2 and of 3 slices", [(b"t", 2, 2), (b"u", 3, 3)], [a, b], [
+        (column, at, 0, 2) for column in (0, 1) for at in range(2 + column)])
+    yield set_of("sections of files 1 and 2, and 2 and 3", one + [(b"t", 2, 1)], [a, b, c, (b"d", 1)], [
+        (0, 0, 1, 2), (1, 0, 2, 2)])
+    yield set_of("two sections of a column", one, [a, b, c], [(0, 0, 0, 1), (0, 0, 1, 2)])
+    yield set_of("the second section begins in the first", one, [a, b, c], [(0, 0, 1, 1), (0, 0, 1, 2)])
+    yield set_of("the second section is before the first", one, [a, b, c], [(0, 0, 1, 1), (0, 0, 0, 1)])
+    yield set_of("a column's name ends before the other's", [*one, (b"t", 3, 1)], [a], [], patched={-24: bytes([1, 0, 0, 0])})
+    yield set_of("a section of file 1 of one file", one, [a], [(0, 0, 0, 1)], patched={-19: b"\1"})
+    many = [(bytes([97 + i % 26, 97 + i // 26]), 2, 1) for i in range(40)]
+    yield set_of("40 columns and 30 files", many, [(bytes([65 + i]), i + 1) for i in range(30)], [(1, 0, 0, 3), (39, 0, 1, 2)])
+    yield set_of("features below bit 8", one, [a], [(0, 0, 0, 1)], patched={12: b"\xff"})
+    yield set_of("hashed under a key", one, [a, b], [(0, 0, 0, 2)], fb.Hasher.siphash_with(key), key=key.hex())
+    yield set_of("hashed under a seed", one, [a, b], [(0, 0, 0, 2)], fb.Hasher.xxh3_with(1 << 63))
+
+
+def answered(frame: str, name: str, data: bytes, queries: list[str], **request: Any) -> dict[str, Any]:
+    """A case with the reader's reply."""
+    full = {"frame": frame, "bytes": data.hex(), **request, "queries": queries}
+    reply = conformance.reply_to(full)
+    if reply["class"] != "ok" or not queries:
+        del full["queries"]
+    shown = {field: reply[field] for field in reply if field != "num_leaves" and reply[field] != ""}
+    return {"name": f"{frame}: {name}", "request": full, "reply": shown}
+
+
+def of_contexts() -> Iterator[dict[str, Any]]:
+    """Of contexts that are not 0."""
+    for frame, base in (("range", INTEGERS), ("range-index", INDEX)):
+        name = {"range-index": {"partitions": ""}}.get(frame, {})
+        for context in (7, 9):  # of which mix has a highest bit of 1, and of 0
+            yield answered(frame, f"context {context}", block(bytearray(base), (), context), ["key:6b0001"], context=hex(context), **name)
+            yield answered(frame, f"context {context}, opened under 8", block(bytearray(base), (), context), [], context="0x8")
+            for bit in 63, 0:
+                way = Way("digest", "", checksum=(1 << bit).to_bytes(8, "little"))
+                yield answered(frame, f"context {context}, digest, bit {bit}", block(bytearray(base), (way,), context), [],
+                               context=hex(context))
+
+
+def table_of(lengths: dict[int, int]) -> bytes:
+    return bytes(lengths.get(2 * i, 0) | lengths.get(2 * i + 1, 0) << 4 for i in range(128))
+
+
+def refused_tables() -> Iterator[dict[str, Any]]:
+    """Tables of lengths that would be right if 13 bits were [16.1]."""
+    for name, end_len, longest in ("two bytes of 13 bits", 0, [13, 13]), ("end_len 13", 13, [13]):
+        table = table_of(dict(enumerate([*longest, *range(12, 0, -1)], 97)))
+        yield answered("range", name, with_payload(bytes([0, 1 | end_len << 4, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0]), table + bytes(4)), [])
+
+
+def with_payload(params: bytes, payload: bytes) -> bytes:
+    """A range filter of one key."""
+    data = bytearray(INTEGERS[:64] + payload)
+    data[24], data[32], data[40:52] = 1, len(payload), params
+    return block(data)
+
+
+def ranges_of_shapes() -> Iterator[dict[str, Any]]:
+    """Filters of keys, and queries whose answers depend on one rule [16.1 to 16.4]."""
+    def case(name: str, choices: tuple[int, ...], keys: list[bytes], *queries: str, table: Optional[dict[int, int]] = None) -> dict[str, Any]:
+        choice = ranges.Choices(None if table is None else table_of(table), *choices)
+        return answered("range", name, ranges.write_range(choice, sorted(keys), {}), list(queries))
+
+    words, letters = [b"ant", b"ape", b"apple"], dict.fromkeys(b"ab", 1)
+    yield case("least 400", (0, 0, 400, 0, 500), [b"a" * 60, b"b" * 60], "prefix:" + "61" * 49, "prefix:" + "61" * 49 + "62",
+               "prefix:" + "61" * 30 + "62")
+    yield case("extra is depth", (0, 20, 0, 0, 20), words, "key:616e74", "prefix:6170", "key:62")
+    for prefix in b"x", b"xyz", b"x" * 6, b"x" * 7, b"x" * 200, b"x" * 300:
+        keys = [prefix + key for key in (b"aab", b"aba", b"bab")]
+        for table in None, letters:
+            yield case(f"a prefix of {len(prefix)}" + " and a table" * (table is not None), (0, 8, 0, 0, 20), keys, *(
+                f"key:{(prefix + key).hex()}" for key in (b"aab", b"aaa", b"abb", b"baa", b"bab")), table=table)
+    yield case("ones without end are above a leaf of ones", (0, 2, 0, 0, 9), [b"a", b"bbbb"], "range:i6263:u", "range:u:i6263",
+               "range:e6262:u", table=letters)
+    yield case("a byte without bits before an excluded bound's last", (0, 3, 0, 0, 12), [b"aa", b"ac", b"ae", b"ca", b"cc", b"ea"],
+               "range:i6362:e636265", "range:i6362:i636265", "range:i6363:e636365", "range:u:e6162", table={97: 2, 99: 2, 101: 1})
+    yield case("an excluded bound of more than depth bits", (0, 0, 10, 0, 10), [b"\0", b"\x10\0", b"\x10\x80", b"\x10\xff"],
+               "range:i1041:e1080", "range:i1041:e10800000", "range:i1041:i107f", "range:i1041:e10c0")
+    yield case("the last bit of the payload is of a leaf", (0, 8, 0, 0, 9), [b"\0", b"\xff\xff\xff"], "key:ffff", "key:fffe", "key:ff")
+    for name, first_len, payload in (
+            ("the payload ends with first_len 0", 0, b""), ("with leaf 0 of 16 bits", 16, b"\x6e\x16"),
+            ("with leaf 0 of 9 bits, a byte less", 9, b"\x6e"), ("with leaf 0 of 9 bits", 9, b"\x6e\0")):
+        for prefix in b"", b"xyz":
+            params = bytes([0, 0, 0, 0, 20, 0, len(prefix), 0, 1, 0, 0, 0])
+            yield answered("range", f"{name}, a prefix of {len(prefix)}",
+                           with_payload(params, prefix + bytes([first_len, 0]) + payload), ["range:u:u", "range:i62:i61"])
+
+
+def integers_of_shapes() -> Iterator[dict[str, Any]]:
+    """Codes of no writer, and queries whose answers depend on one rule [16.6]."""
+    def filter_of(log_block: int, r: int, bucket_range: int, num_buckets: int = 4) -> integers.IntegerFilter:
+        return integers.IntegerFilter(0, 0, b"k", 4, log_block, Golomb(r, bucket_range, num_buckets, 0, 64), b"")
+
+    def query(x: int, count: int) -> str:
+        return f"range:i{(b'k' + x.to_bytes(4, 'big')).hex()}:i{(b'k' + (x + count - 1).to_bytes(4, 'big')).hex()}"
+
+    # A bucket of one value, 292, has 293 bits: 69 of them are at most 10 240 * 2 in all, and 70 are more.
+    of = filter_of(0, 0, 300, 8)
+    free = (x for x in itertools.count(1) if all(of.code(x + i)[1] != 292 for i in range(130)))
+    queries = [query(x, count) for x in itertools.islice(free, 0, 400, 100) for count in (1, 69, 70, 128, 129, 130)]
+    yield answered("range", "buckets of 293 bits, of which 69 are searched", of.write(512, {(b, 292) for b in range(8)}), queries)
+    # A block that reaches into the next bucket, where one of the two has a code at its end or at its beginning.
+    of = filter_of(5, 3, 40)
+    blocks = {(of.code(32 * i)[0], of.code(32 * i + 31)[0]): 32 * i for i in reversed(range(400))}
+    queries = [query(blocks[pair], 32) for pair in sorted(blocks)] + [
+        query(blocks[pair] + 16, 16) for pair in sorted(blocks)]
+    for value in 39, 0, 38, 1:
+        for bucket in range(4):
+            yield answered("range", f"a code of value {value} in bucket {bucket}, of 40 values", of.write(256, {(bucket, value)}), queries)
+    # Codes that differ in bit 32 or 31 of their values alone, and a prefix of 300 bytes.
+    of = replace(filter_of(0, 27, 1 << 35), prefix=b"k" * 300, width=16)
+    x = next(x for x in itertools.count() if of.code(x)[1] >> 33 and of.code(x + 1)[0] == of.code(x)[0])
+    bucket, value = of.code(x)
+    for near in value, value ^ 1 << 32, value ^ 1 << 31, value ^ 1 << 34:
+        data = of.write(256, {(bucket, near), (bucket, 1 << 35 - 1)})
+        key = (of.prefix + x.to_bytes(16, "big")).hex()
+        yield answered("range", f"the code {near:#x} of {1 << 35:#x}, and a number of {value:#x}", data, [
+            f"key:{key}", *(f"range:i{key}:i{(of.prefix + (x + more).to_bytes(16, 'big')).hex()}" for more in (0, 1 << 31, 1 << 63))])
+    for log_block in 31, 32, 39:  # one above that of the bucket's range
+        params = integers.PARAMS.pack(4, 4, log_block, 30, 0, (1 << log_block - 1) >> 32, 0, (1 << log_block - 1) & 0xFFFFFFFF)
+        yield answered("range", f"log_block {log_block} in 2^{log_block - 1}", with_payload(params, bytes(8)), [])
+    yield answered("range", "log_block 39", filter_of(39, 33, 1 << 39).write(256, {(0, 5), (3, 7)}), ["key:6b00000001", "range:u:u"])
+
+
+def no_partitions() -> dict[str, Any]:
+    """An index of no keys. Bounds that are not in order are maybe here, too."""
+    data = bytearray(INDEX[:64])
+    data[24:44] = bytes(20)
+    request = {"frame": "range-index", "bytes": block(data).hex(), "partitions": "",
+               "queries": ["range:u:u", "key:61", "range:i61:e62", "prefix:", "range:i62:i61", "range:i61:e61"]}
+    return {"name": "range-index: no partitions", "request": request, "reply": {
+        "class": "ok", "num_entries": "0x0", "partitions": [], "answers": "nnnnmm"}}
+
+
+def as_partitions() -> Iterator[dict[str, Any]]:
+    """Range filters as the only partition of an index."""
+    def index_of(name: str, data: bytes, queries: list[str], ways: tuple[Way, ...] = ()) -> dict[str, Any]:
+        data, entries, separator = bytearray(data), data[24:32], b"\xff" * 20
+        for way in ways:
+            for at, changed_bytes in way.bytes.items():
+                data[at:at + len(changed_bytes)] = changed_bytes
+        head = bytearray(INDEX[:64])
+        head[24:32], head[32], head[40] = entries, 16 + len(separator), 1
+        record = bytes(8) + len(data).to_bytes(4, "little") + len(separator).to_bytes(4, "little")
+        return answered("range-index", f"a partition, {name}", block(head + record + separator), queries,
+                        partitions=block(data, ways, partitioned.partition_context(0, 0)).hex())
+
+    deep = ranges.write_range(ranges.Choices(None, 0, 0, 400, 0, 500), [b"a" * 60, b"b" * 60], {})
+    yield index_of("least 400", deep, ["prefix:" + "61" * 49, "prefix:" + "61" * 30 + "62"])
+    for each in json.loads((FILE.parent / "ranges.json").read_text()) + list(integers_of_shapes()):
+        name, request = each["name"], each["request"]
+        if name.startswith(("a column of", "4 097", "integers of 16 bytes", "integers: 2^", "a reader of integers",
+                            "range: the code", "range: log_block 3")):
+            yield index_of(name, bytes.fromhex(request["bytes"]), request.get("queries", ["range:u:u"]))
+    for way in RANGES:
+        if way.row in ("payload_len", "digest"):
+            yield index_of(way.name, INTEGERS, ["key:6b0001"], (way,))
+
+
+def vectors_of_partitions() -> dict[str, Any]:
+    """The worked example of the document, with its queries."""
+    rows = [line.split(" ") for line in (FORMAT / "range-partitions.txt").read_text().splitlines() if line[0] != "#"]
+    index, *partitions = [bytes.fromhex(row[1]) for row in rows if len(row) == 2]
+    queries = []
+    for text in (row[0] for row in rows if len(row) > 2):
+        lower, _, upper = text[1:-1].partition(",")
+        ends = ("ie"[text[0] == "("] + lower if lower != "-" else "u"), ("ie"[text[-1] == ")"] + upper if upper != "-" else "u")
+        queries.append("prefix:" + text[:-1] if text[-1] == "*" else "range:" + ":".join(ends))
+    return answered("range-index", "the worked example", index, queries, context="0x1", partitions=b"".join(partitions).hex())
+
+
+def main() -> int:
+    made = [*cases(), *of_contexts(), no_partitions(), vectors_of_partitions(), *as_partitions(), *refused_tables(), *ranges_of_shapes(), *integers_of_shapes()]
+    for each in made:
+        reply = conformance.reply_to(each["request"])
+        assert {name: reply.get(name) for name in each["reply"]} == each["reply"], (each["name"], each["reply"], reply)
+    made += sets_of_shapes()
+    text = "[\n" + ",\n".join(map(json.dumps, made)) + "\n]\n"
+    if sys.argv[1:] == ["--check"]:
+        return 0 if FILE.read_text() == text else 1
+    FILE.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,4 +1,4 @@
-//! Keys as strings of bits: those of their bytes, highest first, with zeros without end behind them.
+//! Keys as strings of bits: the bits of their bytes, highest first, followed by zeros without end.
 
 use std::cmp::Ordering;
 

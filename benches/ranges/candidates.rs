@@ -1,5 +1,5 @@
-//! What might have been built instead: each says of a range whether it may have a key. Sizes are those of formulas: a
-//! sorted list of m numbers below 2^w takes m · (w − log₂ m + 1.7) bits, as golomb's coder does.
+//! Alternatives: each answers whether a range may have a key. Sizes follow formulas: a sorted list of m numbers below
+//! 2^w takes m · (w − log₂ m + 1.7) bits, as golomb's coder does.
 
 use crate::bits::{bit, common, order, word};
 use crate::sets::{Range, Set};
@@ -48,7 +48,7 @@ pub fn leading(set: &Set, bits: f64) -> Candidate<'_> {
     }
 }
 
-/// A whole key every 64, and between two of them equally many bits of each key behind their common prefix.
+/// A whole key every 64, and between two of them equally many bits of each key after their common prefix.
 pub fn samples(set: &Set, bits: f64) -> Candidate<'_> {
     let keys = &set.keys;
     let per_key = bits - 24.0 / 64.0;

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 /// The greatest number of prefixes that a query probes.
 const MAX_PROBES: usize = 64;
 
-/// What the prefixes of one length say of a range.
+/// The answer of the prefixes of one length for a range.
 enum Said {
     /// One of them is there, or there are too many to ask.
     Maybe,

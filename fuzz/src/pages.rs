@@ -1,7 +1,7 @@
 //! Files of pages as inputs: without the zeros that fill nearly all of a small table's 4096-byte pages.
 //!
-//! In an input, `MARK` and a byte `n` stand for zeros up to the last `n` bytes of the page. A mutation that inserts
-//! or removes bytes so moves what is behind it up to the next mark, and no further.
+//! In an input, `MARK` and a byte `n` stand for zeros up to the last `n` bytes of the page. A mutation that inserts or
+//! removes bytes so moves what follows it up to the next mark, and no further.
 
 pub use crate::layout::PAGE_LEN;
 
@@ -34,7 +34,7 @@ pub fn deflate(file: &[u8]) -> Vec<u8> {
     let mut input = Vec::new();
     for page in file.chunks(PAGE_LEN) {
         let end = page.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
-        // A checksum at the end of the page, behind zeros.
+        // A checksum at the end of the page, after zeros.
         let kept = 4;
         let body = page.len().checked_sub(kept).map_or(page, |len| &page[..len]);
         let body_end = body.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);

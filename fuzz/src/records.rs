@@ -131,8 +131,8 @@ pub fn payloads(mut number: u64, log: &[u8]) -> Vec<Range<usize>> {
     payloads
 }
 
-/// Whether the synced length of an intact record after the bad one at `bad` covers it. Records are searched for after
-/// those whose headers are intact, and otherwise at every byte.
+/// Returns whether the synced length of an intact record after the bad one at `bad` covers it. Records are searched for
+/// after those whose headers are intact, and otherwise at every byte.
 pub fn was_durable(number: u64, log: &[u8], bad: usize) -> bool {
     let mut at = record_at(number, log, bad).map_or(bad + 1, |record| record.payload.end);
     while at < log.len() {

@@ -58,7 +58,7 @@ pub fn seal(frame: &mut [u8], magic: &[u8], repair: Repair) {
     header[CRC_AT..].copy_from_slice(&crc.to_le_bytes());
 }
 
-/// Whether header and payload have the checksums of a block under `context`.
+/// Returns whether header and payload have the checksums of a block under `context`.
 pub fn is_sealed(block: &[u8], context: u64) -> bool {
     let Some((header, payload)) = block.split_at_checked(HEADER_LEN) else { return false };
     int(&header[CRC_AT..]) == u64::from(header_crc(header, context))

@@ -121,8 +121,8 @@ pub fn added(number: u64, level: u64, file: &[u8], filter_file: u64) -> Edit {
     Edit::TableAdded { number, level, lens, footer_crc: footer_crc(file), max_seq: parts.max_seq, filter_file }
 }
 
-/// Whether a part of `file` that differs from `original` has valid checksums: then they were computed, or found by
-/// chance, and the answers are not predictable.
+/// Returns whether a part of `file` that differs from `original` has valid checksums: then they were computed, or found
+/// by chance, and the answers are not predictable.
 pub fn is_forged(original: &[u8], file: &[u8]) -> bool {
     let parts = Parts::of(original).unwrap_or_default();
     let differs = |place: &Range<usize>| file.get(place.clone()).is_some_and(|now| now != &original[place.clone()]);

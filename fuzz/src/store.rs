@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// The least length of a cell in a file: the header of a write in a log.
 const MIN_CELL_LEN: usize = 9;
-/// Cells asked for one by one.
+/// Cells that are looked up one by one.
 const MAX_GETS: usize = 48;
 
 /// An error of damage has a fitting type and a text. A forged manifest may call for a secret key, which nobody gave.
@@ -105,7 +105,7 @@ pub fn successor(prefix: &[u8]) -> Option<Vec<u8>> {
     Some([&prefix[..last], &[prefix[last] + 1]].concat())
 }
 
-/// Whether cells are in strictly ascending order.
+/// Returns whether cells are in strictly ascending order.
 pub fn is_ascending(cells: &[Cell]) -> bool {
     cells.windows(2).all(|pair| (&pair[0].row, &pair[0].column) < (&pair[1].row, &pair[1].column))
 }
@@ -156,8 +156,8 @@ pub fn ask(store: &Store, cells: &[Cell], consistent: bool) {
     assert!(stats.tables.iter().all(|table| table.level < 7), "{stats:?}");
 }
 
-/// Whether a store has used up its sequence numbers or its files' numbers. That takes 2^56 writes or 2^53 files; a
-/// forged file can claim that there were as many.
+/// Returns whether a store has used up its sequence numbers or its files' numbers. That takes 2^56 writes or 2^53
+/// files; a forged file can claim that there were as many.
 fn is_at_last_number(error: &Error) -> bool {
     let Error::Damaged { damage: Damage::Contradiction { name, found }, .. } = error else { return false };
     let last: u64 = match *name {

@@ -24,7 +24,7 @@ using rocks::Slice;
 using rocks::Status;
 
 // A table's filter is found by the policy's compatibility name, which is that of RocksDB's own policies here: after a
-// change of policy, in either direction, filters that are on disk are still found. So they have to be told apart by
+// change of policy, in either direction, filters that are on disk are still found. So they have to be distinguished by
 // their last bytes. RocksDB's end with a byte for the implementation, and four bytes of parameters; it writes the
 // implementation 0 for a filter that matches everything, and has always read it so. Ours end with that 0 and a mark.
 constexpr char kMark[] = {'\0', 'f', 'b', 'k'};

@@ -1,4 +1,4 @@
-// The classes behind RocksDB's full and partitioned filters, which its public headers only name since 7.0: the virtual
+// The classes of RocksDB's full and partitioned filters, which its public headers only name since 7.0: the virtual
 // functions of table/block_based/filter_policy_internal.h, in the same order. A newer RocksDB may have others.
 
 #ifndef FILTERBLOCK_ROCKSDB_INTERFACE_H

@@ -139,7 +139,7 @@ void DamageFilters(const Case& of, const char* policy, size_t step) {
     const char damaged = static_cast<char>(intact[place] ^ (1 << random() % 8));
     IsRefused(of, damage(place, std::string(1, damaged)));
   }
-  // The trailer says what wrote the filter, and can be any other's.
+  // The trailer states what wrote the filter, and can be any other's.
   for (size_t i = 0; i < kTrailerLen; ++i) {
     for (const int byte : {0, 1, 6, 0xfe, 0xff}) {
       if (intact[end + i] != static_cast<char>(byte)) damage(end + i, std::string(1, static_cast<char>(byte)));

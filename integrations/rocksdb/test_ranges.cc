@@ -43,7 +43,7 @@ static std::string Row(uint64_t number) {
   return text;
 }
 
-// Rows are put, deleted one by one and by ranges, flushed and compacted; each scan has those of the model.
+// Rows are put, deleted one by one and by ranges, flushed and compacted; each scan has the model's rows.
 static void TestModel() {
   const std::shared_ptr<RocksdbRangeFilters> filters = Filters("range:14");
   Database database(WithRanges(filters));
@@ -113,7 +113,7 @@ static void TestUnusable() {
     CHECK(RocksdbScan(filters, bounds.first, bounds.second).Read().table_filter(table));
   }
   CHECK(filters->counts().asked == 5 && filters->counts().skipped == 1);
-  // A damaged payload is noticed where that is asked for.
+  // A damaged payload is noticed where that is configured.
   std::shared_ptr<RocksdbRangeFilters> verifying;
   REQUIRE(RocksdbRangeFilters::New("range:14", &verifying, true));
   const RocksdbScan verified(verifying, "a", "b");

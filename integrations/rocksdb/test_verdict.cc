@@ -102,7 +102,7 @@ static void TestVerdictOfRanges() {
   };
   CHECK(contains("nothing is known"));
   db.Put(0, 5000);
-  // An iterator without a scan asks no filter.
+  // An iterator without a scan queries no filter.
   const std::unique_ptr<rocks::Iterator> rows(db->NewIterator(rocks::ReadOptions()));
   rows->SeekToFirst();
   CHECK(rows->Valid() && contains("1 filters were built and none was opened or queried"));

@@ -7,7 +7,7 @@ use filterblock::{KeyHash, KeyHasher};
 use filterblock_set::{EntryBuffer, TimeUnit, Value};
 use std::ops::Range;
 
-/// What the fixed-size values of an array are.
+/// The kind of an array's fixed-size values.
 #[derive(Clone, Copy)]
 pub enum Fixed {
     Signed,

@@ -41,7 +41,7 @@ pub fn of_build(error: filterblock::BuildError) -> PyErr {
     }
 }
 
-/// The error of a filter that would deny every key, though the caller did not say that the table has none.
+/// The error of a filter that would deny every key, though the caller did not state that the table has none.
 pub fn empty() -> PyErr {
     BuildError::new_err(
         "no key was given: an iterator that was used before gives none. A filter without keys denies every key; \

@@ -10,7 +10,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyInt, PyString, PyTuple};
 
-/// Why a filter was not built, told without the interpreter.
+/// The reason why a filter was not built, without the interpreter.
 enum Failure {
     Memory(usize),
     /// The position of a value of an array.

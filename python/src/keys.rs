@@ -15,7 +15,7 @@ use std::ops::Range;
 /// Values whose bytes and hashes stay in a cache, while the filter's lines are fetched.
 pub const BATCH_LEN: usize = 4096;
 
-/// What becomes of values that are not indexable.
+/// The treatment of values that are not indexable.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Odd {
     /// They are *maybe*: queries.

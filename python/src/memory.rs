@@ -1,4 +1,4 @@
-//! Memory that is asked for before it is needed: Rust ends the process where an allocation fails, Python raises
+//! Memory that is requested before it is needed: Rust ends the process where an allocation fails, Python raises
 //! `MemoryError`.
 
 use crate::error;

@@ -41,7 +41,7 @@ fn hasher(secret_key: Option<&Bound<'_, PyAny>>) -> PyResult<Option<KeyHasher>> 
     }
 }
 
-/// What a set's entries must be hashed by; `None` if the set's own seed is taken.
+/// The hasher of a set's entries; `None` if the set's own seed is taken.
 pub fn expected_hasher(policy: Option<&str>, secret_key: Option<&Bound<'_, PyAny>>) -> PyResult<Option<KeyHasher>> {
     match policy {
         Some(policy) => Ok(Some(parse(policy, secret_key)?.hasher().clone())),
@@ -49,7 +49,7 @@ pub fn expected_hasher(policy: Option<&str>, secret_key: Option<&Bound<'_, PyAny
     }
 }
 
-/// How a block is opened.
+/// The options by which a block is opened.
 pub fn options(policy: Option<&str>, secret_key: Option<&Bound<'_, PyAny>>, context: u64) -> PyResult<OpenOptions> {
     let options = OpenOptions::new().with_context(context);
     Ok(match expected_hasher(policy, secret_key)? {

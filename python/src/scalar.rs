@@ -18,7 +18,7 @@ pub enum Scalar {
     Instant(i64, TimeUnit),
     Date(i32),
     TimeOfDay(i64, TimeUnit),
-    /// Nothing that a filter can be asked for.
+    /// Nothing that a filter can be queried for.
     NotIndexable,
 }
 
@@ -83,7 +83,7 @@ impl Scalar {
         Ok(Some(bytes.filter(|_| is_plain).map_or(Self::NotIndexable, Self::Binary)))
     }
 
-    /// Types that are told by name, so that no module is imported for them.
+    /// Types that are recognised by name, so that no module is imported for them.
     fn of_other(object: &Bound<'_, PyAny>, odd: Odd) -> PyResult<Option<Self>> {
         let kind = object.get_type();
         let name = kind.fully_qualified_name()?.to_string();
@@ -129,7 +129,7 @@ fn compares_as<'py, T: PyTypeInfo>(object: &Bound<'py, PyAny>) -> PyResult<bool>
     Ok(kind.is(&base) || is_of_numpy(object) || kind.getattr("__eq__")?.is(&base.getattr("__eq__")?))
 }
 
-/// `numpy.str_` and `numpy.bytes_` are subclasses that compare as theirs do, but for zeros at the end.
+/// `numpy.str_` and `numpy.bytes_` are subclasses that compare as theirs do, except for zeros at the end.
 fn is_of_numpy(object: &Bound<'_, PyAny>) -> bool {
     let name = object.get_type().fully_qualified_name();
     name.is_ok_and(|name| matches!(&*name.to_string_lossy(), "numpy.str_" | "numpy.bytes_"))

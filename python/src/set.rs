@@ -20,7 +20,7 @@ pub const CLASSES: [(&str, ValueClass); 7] = [
     ("time_of_day", ValueClass::TimeOfDay),
 ];
 
-/// Return a number that tells a file's state from all others.
+/// Return a number that distinguishes a file's state from all others.
 ///
 /// Parts are text, bytes and integers. A part that is missing, such as the entity tag of a store that has none, would give
 /// every state the same identity: None is a TypeError, an empty part a ValueError.

@@ -1,5 +1,5 @@
-//! The read path of a store: one key looked up in many tables, each behind an `Arc`, by `probe_tables` and by one query
-//! after another, with one hash and with a hash for each query.
+//! The read path of a store: one key looked up in many tables, each through an `Arc`, by `probe_tables` and by one
+//! query after another, with one hash and with a hash for each query.
 
 use crate::keys::{Key, Keys};
 use crate::peer::{Size, apart};

@@ -80,7 +80,7 @@ pub(crate) fn read(path: &Path, expected: &Expected) -> Result<Vec<u8>, Failure>
     }
 }
 
-/// Whether the file ends as a filter set does.
+/// Returns whether the file ends as a filter set does.
 pub(crate) fn is_set(path: &Path) -> bool {
     let ends_as_set = || -> io::Result<bool> {
         // A pipe is not opened: it may have no end.
@@ -96,7 +96,7 @@ pub(crate) fn is_set(path: &Path) -> bool {
     ends_as_set().unwrap_or(false)
 }
 
-/// A set is no filter of one table.
+/// A set is not a filter of one table.
 fn refuse_set(path: &Path, key: &HashKey) -> Failure {
     let file = shell_word(path);
     let [list, query] =
@@ -127,7 +127,7 @@ pub(crate) fn stated_len(header: &[u8]) -> u64 {
     field.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
-/// Whether a file is one whole block with right checksums, under whatever hash and context.
+/// Returns whether a file is one whole block with right checksums, under whatever hash and context.
 pub(crate) fn is_block(path: &Path) -> bool {
     let expected = Expected::default();
     let open = |bytes: &[u8]| match is_range(bytes) {
@@ -291,7 +291,7 @@ pub(crate) fn consequence(path: &Path, start: &[u8], error: &DecodeError, expect
     }
 }
 
-/// Whether this tool can derive entries from lines.
+/// Returns whether this tool can derive entries from lines.
 pub(crate) fn takes_keys(transform: KeyTransform) -> bool {
     !matches!(transform, KeyTransform::Custom(_))
 }

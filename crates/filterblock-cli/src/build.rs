@@ -256,7 +256,7 @@ fn summarize(args: &Args, policy: &FilterPolicy, keys_read: u64, bytes: &[u8]) -
         true => Filter::Frame(CompactFrameReader::open(bytes, policy)?),
         false => Filter::Block(OpenOptions::new().with_context(args.context).expect(policy).open(bytes)?),
     };
-    // Of no keys, --allow-empty has made one that was asked for.
+    // Of no keys, --allow-empty has made one on request.
     if keys_read > 0 {
         filter.remark(&args.output.path).iter().for_each(exit::message);
     }

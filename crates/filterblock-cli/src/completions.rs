@@ -36,7 +36,7 @@ pub(crate) fn run(args: &Args, command: &mut clap::Command) -> anyhow::Result<Ex
     Ok(Code::Ok.into())
 }
 
-/// Writes one page after the other: that of the tool, and those of its subcommands.
+/// Writes the pages of the tool and of its subcommands, one after the other.
 fn write_manual(command: &mut clap::Command, page: &mut Vec<u8>) -> io::Result<()> {
     command.build();
     let subcommands = command.get_subcommands().filter(|subcommand| subcommand.get_name() != "help");

@@ -78,7 +78,7 @@ impl Filter<'_> {
         of_either!(self, reader => reader.may_contain_hashes(hashes, answers));
     }
 
-    /// What makes a filter as good as none, or worse than its user may expect.
+    /// The reason why a filter is as good as none, or worse than its user may expect.
     pub(crate) fn remark(&self, path: &Path) -> Option<String> {
         let (path, rate) = (path.display(), self.false_positive_rate());
         match self.num_entries() {
@@ -227,8 +227,8 @@ pub(crate) struct FilterArgs {
 const FRAME: &str = "For a compact frame";
 
 impl FilterArgs {
-    /// What a filter is opened with. For queries of compact frames hash and transform must be given: under others, keys
-    /// that are present are denied.
+    /// Reads the options that a filter is opened with. For queries of compact frames hash and transform must be given:
+    /// under others, keys that are present are denied.
     pub(crate) fn read(&self, subcommand: &str, for_queries: bool) -> Result<Opener, Failure> {
         let expected = self.expected.read()?;
         let has_hash = self.seed.is_some() || expected.key.hasher.is_some();
@@ -268,7 +268,7 @@ impl Opener {
         if self.entries.is_some() { None } else { block_file::open_range(path, bytes, &self.expected) }
     }
 
-    /// Opens the file's only filter, which [`Opener::read`] has read, and which is no range filter.
+    /// Opens the file's only filter, which [`Opener::read`] has read, and which is not a range filter.
     pub(crate) fn open<'a>(&'a self, path: &Path, bytes: &'a [u8]) -> Result<Filter<'a>, Failure> {
         match &self.entries {
             Some(entries) => frame_file::open(path, bytes, entries).map(Filter::Frame),

@@ -1,4 +1,4 @@
-//! Interrupts that leave nothing behind: temporary files and directories are removed before the process ends.
+//! Interrupts that leave nothing on disk: temporary files and directories are removed before the process ends.
 
 use std::path::{Path, PathBuf};
 #[cfg(unix)]
@@ -73,7 +73,7 @@ mod unix {
         });
     }
 
-    /// Whether the process was started with the signal ignored, as by `nohup`. See proc_pid_status(5).
+    /// Returns whether the process was started with the signal ignored, as by `nohup`. See proc_pid_status(5).
     fn is_ignored(signal: i32) -> bool {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -17,7 +17,7 @@ const MAX_KEY_BYTES: usize = 128 << 20;
 /// The most that is read from a device, which may have no end.
 const MAX_DEVICE_BYTES: u64 = 16 << 20;
 
-/// What some editors put before text.
+/// The mark that some editors put before text.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A source of keys.
@@ -43,7 +43,7 @@ struct CarriageReturns {
     first: u64,
 }
 
-/// Whether `path` denotes standard input or output.
+/// Returns whether `path` denotes standard input or output.
 pub(crate) fn is_dash(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
@@ -134,7 +134,7 @@ impl Keys {
         Ok(Some(&self.key))
     }
 
-    /// Whether the next key may have to be waited for.
+    /// Returns whether the next key may have to be waited for.
     pub(crate) fn is_drained(&self) -> bool {
         self.input.buffer().is_empty()
     }
@@ -224,7 +224,7 @@ fn stdin() -> io::Result<File> {
     io::stdin().as_handle().try_clone_to_owned().map(File::from)
 }
 
-/// Whether `file` is a device such as /dev/zero.
+/// Returns whether `file` is a device such as /dev/zero.
 fn is_device(file: &File, metadata: &Metadata) -> bool {
     #[cfg(unix)]
     {

@@ -92,7 +92,7 @@ impl OutputFile {
     }
 }
 
-/// Whether `path` denotes standard output. Its names in /dev are links to what cannot be renamed over.
+/// Returns whether `path` denotes standard output. Its names in /dev are links to what cannot be renamed over.
 pub(crate) fn is_stdout(path: &Path) -> bool {
     is_dash(path) || ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].map(Path::new).contains(&path)
 }

@@ -8,7 +8,7 @@ pub(crate) const AUTO: &str = "auto";
 /// The kind that is not one of keys alone.
 pub(crate) const RANGE: &str = "range";
 pub(crate) const DEFAULT_BITS_PER_KEY: f64 = 10.0;
-/// What tells most keys of text apart.
+/// Enough to distinguish most keys of text.
 pub(crate) const DEFAULT_RANGE_BITS: f64 = 14.0;
 
 /// Accepts the kinds and `more` words.

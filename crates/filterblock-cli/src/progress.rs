@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// What takes less is not worth a line that comes and goes.
+/// Work that takes less is not worth a line that comes and goes.
 const SHOWN_AFTER: Duration = Duration::from_millis(500);
 const TICK: Duration = Duration::from_millis(100);
 
@@ -37,7 +37,7 @@ fn clear(bar: &ProgressBar) {
     bar.finish_and_clear();
 }
 
-/// How much of a list has been read.
+/// The part of a list that has been read.
 pub(crate) struct Reading {
     begun: Instant,
     /// The length of the list, if it has one.

@@ -1,4 +1,4 @@
-//! What a filter is queried for: a key, a range or a prefix.
+//! The objects of a query: a key, a range or a prefix.
 
 use crate::answers::row_and_column;
 use crate::exit::{self, Failure};
@@ -108,7 +108,8 @@ impl<'a> Query<'a> {
         Self::Range(lower, upper)
     }
 
-    /// Whether it is a range that ends before it begins, or before its first key: *maybe*, as the library answers it.
+    /// Returns whether it is a range that ends before it begins, or before its first key: *maybe*, as the library
+    /// answers it.
     pub(crate) fn is_reversed(self) -> bool {
         matches!(self, Self::Range(lower, upper) if !are_ordered(lower, upper))
     }

@@ -1,8 +1,8 @@
 //! Temporary files beside a target. They are removed when their process ends, even by an interrupt; those of a process
 //! that was killed are removed by the next command that writes the same target.
 //!
-//! A name says for which target a file was made, and a lock that its process still runs: the system releases it with the
-//! process, however that ends. Age and process numbers would prove neither.
+//! A name states for which target a file was made, and a lock that its process still runs: the system releases it with
+//! the process, however that ends. Age and process numbers would prove neither.
 
 use crate::interrupt;
 use filterblock::KeyHasher;
@@ -97,7 +97,7 @@ mod unix {
         }
     }
 
-    /// Whether `path` is the name of this file.
+    /// Returns whether `path` is the name of this file.
     fn is_named(file: &File, path: &Path) -> bool {
         let id = |metadata: Metadata| (metadata.dev(), metadata.ino());
         let ids = (file.metadata().map(id), fs::symlink_metadata(path).map(id));

@@ -29,8 +29,8 @@ impl Compaction {
         self.inputs().filter(|table| table.level != self.to_level)
     }
 
-    /// Whether its tables can be in that level as they are: no overlap among them, and no tombstone that a merge might
-    /// drop.
+    /// Returns whether its tables can be in that level as they are: no overlap among them, and no tombstone that a
+    /// merge might drop.
     pub(crate) fn is_move(&self) -> bool {
         let mut ranges: Vec<_> = self.inputs().map(|table| (table.first_key(), table.last_key())).collect();
         ranges.sort_unstable();

@@ -64,7 +64,7 @@ pub struct StoreOptions {
 /// The filters that tables get.
 #[derive(Clone, Debug)]
 pub(crate) struct FilterOptions {
-    /// The policies by purpose. The last is that of ranges, which is refused.
+    /// The policies by purpose. The last one, of ranges, is refused.
     everywhere: [Option<FilterPolicy>; Purpose::LOOKUPS.len()],
     /// The policies by level and purpose, for levels with a filter of their own, or none; they override `everywhere`.
     by_level: [[Option<Option<FilterPolicy>>; Purpose::LOOKUPS.len()]; NUM_LEVELS],
@@ -169,8 +169,8 @@ impl StoreOptions {
         self.with_filter(Purpose::Prefix, policy)
     }
 
-    /// Writes a [range filter](filterblock::range) of the rows into every table, or none. Every scan asks it, and skips
-    /// tables that have nothing between the scan's bounds, not even a tombstone. None unless set.
+    /// Writes a [range filter](filterblock::range) of the rows into every table, or none. Every scan queries it, and
+    /// skips tables that have nothing between the scan's bounds, not even a tombstone. None unless set.
     ///
     /// ```
     /// use filterblock::range::RangePolicy;
@@ -275,7 +275,7 @@ impl StoreOptions {
         self
     }
 
-    /// Whether a store is opened although the secret key is another one than its own, is missing, or is given to a
+    /// Sets whether a store is opened although the secret key is another one than its own, is missing, or is given to a
     /// store that has none. Filters are then written with the given hasher, or with a random seed; those under the old
     /// key are ignored, with a warning each, until they are [rebuilt](super::Store::rebuild_filters). No data depends
     /// on a key, so that a lost one costs the filters only. Read-only, the store is left unchanged. False unless set.
@@ -393,7 +393,7 @@ impl StoreOptions {
         self
     }
 
-    /// Whether a store is created where there is none. True unless set.
+    /// Sets whether a store is created where there is none. True unless set.
     pub const fn with_create(mut self, create: bool) -> Self {
         self.create = create;
         self

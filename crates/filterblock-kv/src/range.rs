@@ -25,18 +25,18 @@ impl RowRange {
         !is_before(row, self.start()) && !is_after(row, self.end())
     }
 
-    /// Whether no row lies between the bounds, which the caller may have given in the wrong order.
+    /// Returns whether no row lies between the bounds, which the caller may have given in the wrong order.
     pub(crate) fn is_empty(&self) -> bool {
         !are_ordered(self.start(), self.end())
     }
 }
 
-/// Whether `row` lies before a range that starts at `start`.
+/// Returns whether `row` lies before a range that starts at `start`.
 pub(crate) fn is_before(row: &[u8], start: Bound<&[u8]>) -> bool {
     !RangeBounds::<[u8]>::contains(&(start, Bound::Unbounded), row)
 }
 
-/// Whether `row` lies after a range that ends at `end`.
+/// Returns whether `row` lies after a range that ends at `end`.
 pub(crate) fn is_after(row: &[u8], end: Bound<&[u8]>) -> bool {
     !RangeBounds::<[u8]>::contains(&(Bound::Unbounded, end), row)
 }

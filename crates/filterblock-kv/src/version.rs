@@ -26,7 +26,7 @@ impl Unreadable {
         !is_after(self.state.rows.start(), rows.1) && !is_before(self.state.rows.end(), rows.0)
     }
 
-    /// Whether lookups search it before `table`. One of the same deeper level has other cells.
+    /// Returns whether lookups search it before `table`. One of the same deeper level has other cells.
     fn is_before(&self, table: &Table) -> bool {
         self.state.search_order() < order_of(table)
     }
@@ -155,7 +155,7 @@ impl Version {
         start..start + more
     }
 
-    /// Whether a level below `level` may hold the cell.
+    /// Returns whether a level below `level` may hold the cell.
     pub(crate) fn is_below(&self, level: usize, key: CellKey<'_>) -> bool {
         (level + 1..NUM_LEVELS).any(|deeper| !self.overlapping(deeper, key, key).is_empty())
     }

@@ -48,7 +48,7 @@ pub enum FilterProblem {
 }
 
 impl FilterProblem {
-    /// Whether the table was written without the filter.
+    /// Returns whether the table was written without the filter.
     pub(crate) fn is_missing(&self) -> bool {
         matches!(self, Self::NotBuilt(_) | Self::NotIndexed { .. })
     }

@@ -49,8 +49,8 @@ impl SetColumn {
 pub enum SetBuildError {
     /// The policy hashes prefixes or rows; a set's entries are whole values.
     Transform,
-    /// Nothing was added since the last finish, and no set without files was asked for
-    /// ([`SetBuilder::allow_empty`]); or nothing is added to the set that was to be continued, nor dropped from it.
+    /// Nothing was added since the last finish, and no set without files was permitted ([`SetBuilder::allow_empty`]);
+    /// or nothing is added to the set that was to be continued, nor dropped from it.
     Empty,
     /// A file's name is empty, or already in the set.
     FileName(Vec<u8>),
@@ -133,7 +133,7 @@ impl SetBuilder {
         Ok(Self { policy, columns, builders, done: Vec::new(), names: HashSet::new(), is_empty_allowed: false })
     }
 
-    /// Begins a file: `name` is how the reader's table lists it, `identity` tells its state from all others
+    /// Begins a file: `name` is how the reader's table lists it, `identity` distinguishes its state from all others
     /// ([`file_identity`](crate::file_identity)).
     ///
     /// # Errors
@@ -326,7 +326,7 @@ fn open_whole(set: &[u8], policy: &FilterPolicy) -> Result<FilterSet, DecodeErro
     }
 }
 
-/// What a column of the file that is being written will have.
+/// The filter that a column of the file that is being written will have.
 #[derive(Clone)]
 enum State {
     /// Nothing was added: no block.
@@ -411,8 +411,8 @@ impl FileWriter<'_> {
     }
 
     /// States that the file has no row, or that all its rows are null in this column: if nothing is added, the filter
-    /// denies every value. Call it only where the caller itself has counted the rows; an iterator that happened to yield
-    /// nothing is no such count.
+    /// denies every value. Call it only where the caller itself has counted the rows; an iterator that happened to
+    /// yield nothing is not such a count.
     pub fn allow_empty(&mut self, column: usize) {
         self.add_null(column);
     }

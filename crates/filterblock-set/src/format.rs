@@ -13,7 +13,7 @@ pub const SET_MAGIC: [u8; 8] = *b"\xf3FBLS\r\n\x1a";
 /// The version of the layout of sets.
 pub const SET_VERSION: u8 = 1;
 
-// The offsets in the footer; those of magic, version, hash id, features, seed, digest and CRC are a block's.
+// The offsets in the footer; magic, version, hash id, features, seed, digest and CRC are where a block has them.
 pub(crate) const VERSION_AT: usize = 8;
 pub(crate) const HASH_AT: usize = 10;
 pub(crate) const FEATURES_AT: usize = 12;
@@ -60,14 +60,14 @@ pub(crate) fn slice_of(hash: u64, num_slices: u16) -> u16 {
 }
 
 /// The context of a block: made of all that the index states of it, so that a block of another file or an earlier state
-/// of it, of another column, class or slice does not open, whatever the index says.
+/// of it, of another column, class or slice does not open, whatever the index states.
 pub(crate) fn block_context(identity: u64, column: &Column, slice: u16) -> u64 {
     let place = u64::from(slice) | u64::from(column.num_slices) << 16 | u64::from(column.class) << 32;
     mix(identity ^ mix(xxh3(&column.name) ^ mix(place)))
 }
 
-/// Returns the identity of a file from what tells it, and every state of it, from all others: say its path, its length
-/// and its entity tag. Any 64-bit number with this property serves.
+/// Returns the identity of a file from parts that distinguish it, and every state of it, from all others: say its path,
+/// its length and its entity tag. Any 64-bit number with this property serves.
 ///
 /// ```
 /// use filterblock_set::file_identity;

@@ -41,7 +41,7 @@ pub(crate) struct Section {
 }
 
 impl Section {
-    /// What sections are sorted by.
+    /// The order of sections.
     pub(crate) fn place(&self) -> (u16, u16, u32) {
         (self.column, self.slice, self.first_file)
     }
@@ -62,7 +62,7 @@ pub(crate) struct Layout {
     pub(crate) foreign_len: u64,
 }
 
-/// What the footer states, after its checksum and its length were checked.
+/// The footer's fields, after its checksum and its length were checked.
 pub(crate) struct Footer {
     bytes: [u8; FOOTER_LEN],
     pub(crate) index_len: u64,
@@ -216,7 +216,7 @@ impl Layout {
         Ok(layout)
     }
 
-    /// Moves all that follows the continued set to where it is, behind what another writer has appended.
+    /// Moves all that follows the continued set to its place after what another writer has appended.
     fn make_room(&mut self) {
         let (base_len, foreign_len) = (self.base_len, self.foreign_len);
         let moved = self.sections.iter_mut().filter(|section| section.offset >= base_len);

@@ -53,10 +53,10 @@
 //!
 //! # Two writers
 //!
-//! A continuation is appended to the set whose index its writer has read. If another was appended meanwhile, or the same
-//! one twice, then its blocks are not where its writer expected them; the index states the length of the continued set, so
-//! that a reader finds them. The set has the files that the last writer knew, and [`FilterSet::foreign_append`] tells of
-//! the others, which compaction takes over:
+//! A continuation is appended to the set whose index its writer has read. If another was appended meanwhile, or the
+//! same one twice, then its blocks are not where its writer expected them; the index states the length of the continued
+//! set, so that a reader finds them. The set has the files that the last writer knew, and [`FilterSet::foreign_append`]
+//! reports the others, which compaction takes over:
 //!
 //! ```
 //! # use filterblock_set::{FilterSet, Opening, SetBuildError, SetBuilder, SetColumn, Value, ValueClass};

@@ -1,4 +1,4 @@
-//! What a lookup is about: keys of a column, hashed, and files as the caller's table lists them.
+//! The two parts of a lookup: keys of a column, hashed, and files as the caller's table lists them.
 
 use crate::format;
 use crate::value::{EntryBuffer, Value, ValueClass};

@@ -26,7 +26,7 @@ pub struct SetBlock<'a> {
     pub column: &'a [u8],
     /// The number of the slice.
     pub slice: u16,
-    /// Where the block is in the set.
+    /// The block's place in the set.
     pub range: Range<u64>,
     /// The context under which it opens.
     pub context: u64,
@@ -39,7 +39,7 @@ pub struct BadBlock {
     pub file: Vec<u8>,
     /// The column's name.
     pub column: Vec<u8>,
-    /// What is wrong with it.
+    /// The defect.
     pub error: DecodeError,
 }
 
@@ -228,7 +228,7 @@ impl FilterSet {
         self.options().with_context(block.context).open(bytes)
     }
 
-    /// What every block of the set must agree with.
+    /// The hasher and transform that every block of the set must have.
     fn options(&self) -> OpenOptions {
         OpenOptions::new().expect(&EntryHasher::new(self.hasher.clone(), KeyTransform::WholeKey))
     }
@@ -438,7 +438,7 @@ fn answer_blocks<'a>(
 pub enum FetchError<E> {
     /// The bytes could not be read.
     Fetch(E),
-    /// The bytes are no index that can be used.
+    /// The bytes are not an index that can be used.
     Decode(DecodeError),
 }
 

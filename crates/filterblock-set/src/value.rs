@@ -13,7 +13,7 @@
 
 use crate::bytes;
 
-/// What the values of a column are. Values of different classes are never compared by a filter.
+/// The class of a column's values. Values of different classes are never compared by a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ValueClass {
@@ -116,7 +116,7 @@ pub enum Value<'a> {
     NotIndexable,
 }
 
-/// Room for the longest entry that is no part of the value.
+/// Room for the longest entry that is not a part of the value.
 pub type EntryBuffer = [u8; 17];
 
 impl Value<'_> {

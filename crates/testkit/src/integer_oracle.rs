@@ -16,7 +16,7 @@ pub struct Integers {
     bits: Vec<u64>,
 }
 
-/// Whether a block with keys is one of this map.
+/// Returns whether a block with keys is one of this map.
 pub fn are_in(block: &[u8]) -> bool {
     block[41] & 4 != 0
 }
@@ -62,7 +62,7 @@ impl Integers {
             && self.has(|key| &start(key)[..] >= prefix, |key| &start(key)[..] <= prefix)
     }
 
-    /// Whether the keys that are above a lower bound and below an upper one may be there.
+    /// Returns whether the keys that are above a lower bound and below an upper one may be there.
     fn has(&self, is_above: impl Fn(&[u8]) -> bool, is_below: impl Fn(&[u8]) -> bool) -> bool {
         // The numbers for which each holds, by bisection: no rule about lengths of bounds is needed.
         let greatest = 1u128.checked_shl(8 * self.width as u32).map_or(u128::MAX, |end| end - 1);

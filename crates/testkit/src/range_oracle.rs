@@ -169,7 +169,7 @@ impl Ranges {
     }
 }
 
-/// Whether a scan of these bounds may find something: the first rule of section 16.
+/// Returns whether a scan of these bounds may find something: the first rule of section 16.
 pub fn are_ordered(lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
     match (lower, upper) {
         (Included(lower), Included(upper)) => lower <= upper,

@@ -79,7 +79,7 @@ fn ranges(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Sets of every kind, with and without slices, as they are, with changes, and behind another writer's append.
+/// Sets of every kind, with and without slices, as they are, with changes, and after another writer's append.
 fn sets(seeds: &mut Seeds) {
     for (kind, number) in FilterKind::ALL.iter().zip(0u8..) {
         for (name, slices) in [("whole", 8), ("slices", 24)] {

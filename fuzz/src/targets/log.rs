@@ -10,7 +10,7 @@ pub const NUMBER: u64 = 1;
 /// More writes than a store ever makes: a log that claims them is damaged.
 const MAX_SEQ: u64 = 1 << 56;
 
-/// Any bytes as a write-ahead log. The input's first byte says what it is and what becomes of the bytes behind it:
+/// Any bytes as a write-ahead log. The input's first byte states what it is and what becomes of the bytes after it:
 ///
 /// | bits | |
 /// |---|---|

@@ -4,7 +4,7 @@ use crate::sample::{levels, options, sample};
 use crate::store::{all, ask, go_on, is_ascending, open};
 use std::collections::BTreeMap;
 
-/// Any bytes as the manifest of the sample store. The input's first byte says what becomes of the bytes behind it: bit
+/// Any bytes as the manifest of the sample store. The input's first byte states what becomes of the bytes after it: bit
 /// 0, they stand for records whose checksums are made right ([`assemble`]); bit 1, a manifest's first record is written
 /// in front of them; bit 2, the store is written to, closed, opened again and compacted.
 pub fn manifest(input: &[u8]) -> Reached {

@@ -47,7 +47,7 @@ pub fn set(input: &[u8]) -> Reached {
     Reached::Compared
 }
 
-/// Key number k is in file number k modulo 3. The third file was appended, behind what another writer has appended.
+/// Key number k is in file number k modulo 3. The third file was appended, after what another writer has appended.
 fn sample(shape: usize) -> Vec<u8> {
     let kind = FilterKind::ALL[shape % FilterKind::ALL.len()];
     let policy = FilterPolicy::with_bits_per_key(kind, 10.0).expect("legal");

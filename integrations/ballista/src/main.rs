@@ -1,6 +1,6 @@
 //! Has a Ballista cluster compute plans that a filter set has made smaller, and prints what its executor reads.
 //!
-//! The set is asked where a query is planned. What is sent to the scheduler is a plan of ordinary Parquet scans, so
+//! The set is queried where a query is planned. What is sent to the scheduler is a plan of ordinary Parquet scans, so
 //! neither the scheduler nor the executors know of sets.
 
 #[path = "../../datafusion/examples/needles/counting.rs"]

@@ -1,4 +1,4 @@
-//! What lookups have found, and why some of them found nothing.
+//! The findings of lookups, and the reasons why some of them found nothing.
 
 use std::fmt::Display;
 use std::sync::OnceLock;
@@ -17,7 +17,7 @@ pub enum Doubt {
     Names,
     /// The table reads its files through an adapter of its own, which may make other values of those in the files.
     Adapter,
-    /// A filter of a query is no comparison that the set can answer: of another form than `=`, `IN`, `AND` and `OR`
+    /// A filter of a query is not a comparison that the set can answer: of another form than `=`, `IN`, `AND` and `OR`
     /// over indexed columns, or with a literal of another type, or null.
     Filter,
 }
@@ -26,7 +26,7 @@ impl Doubt {
     const NUM: usize = Self::Filter as usize + 1;
 }
 
-/// What lookups have taken, and found: of one, and, in [`Outcomes`], of all.
+/// The cost and the findings of lookups: of one, and, in [`Outcomes`], of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {
@@ -79,9 +79,9 @@ impl Counts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Outcomes {
-    /// Queries for which the set was asked.
+    /// Queries that used the set.
     pub lookups: u64,
-    /// What they took, and found.
+    /// Their cost and findings.
     pub counts: Counts,
     doubts: [u64; Doubt::NUM],
 }
@@ -94,7 +94,7 @@ impl Outcomes {
     }
 }
 
-/// The counters behind [`Outcomes`], and the first doubt of each kind.
+/// The counters of [`Outcomes`], and the first doubt of each kind.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     lookups: AtomicU64,
@@ -104,7 +104,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Counts a query for which the set was asked.
+    /// Counts a query that used the set.
     pub(crate) fn looked_up(&self) {
         self.lookups.fetch_add(1, Ordering::Relaxed);
     }

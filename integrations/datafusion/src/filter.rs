@@ -22,7 +22,7 @@ const MAX_GAP: u64 = 256 << 10;
 /// A longer list is not looked up: it would have to be answered for every file.
 const MAX_VALUES: usize = 10_000;
 
-/// What a query asks of a set.
+/// The part of a query that a set answers.
 #[derive(Debug)]
 pub(crate) struct Question(Predicate<Query>);
 
@@ -78,7 +78,7 @@ impl FileFilter {
         }
     }
 
-    /// Returns what can be asked of the set; reads its index if there may be something. Adds to `counts` what it took.
+    /// Returns what the set can answer; reads its index if there may be something. Adds to `counts` what it took.
     pub(crate) async fn ask(&self, schema: &Schema, filters: &[Expr], counts: &mut Counts) -> Option<Question> {
         let mut taken = Counts::default();
         let question = self.question(schema, filters, &mut taken).await;
@@ -111,8 +111,8 @@ impl FileFilter {
         (!parts.is_empty()).then(|| Question(Predicate::All(parts)))
     }
 
-    /// Returns for each file whether it may have what is asked for; reads the blocks that are not in memory. Adds to
-    /// `counts` what it took, and found.
+    /// Returns for each file whether it may have the values; reads the blocks that are not in memory. Adds to `counts`
+    /// what it took, and found.
     pub(crate) async fn answer(&self, question: &Question, files: &[&ObjectMeta], counts: &mut Counts) -> Vec<bool> {
         let Some(Some(set)) = self.set.get() else {
             return vec![true; files.len()];
@@ -144,7 +144,7 @@ impl FileFilter {
         keep
     }
 
-    /// Counts that the table's adapter keeps the set from being asked.
+    /// Counts that the table's adapter keeps the set from being used.
     pub(crate) fn doubt_adapter(&self) {
         let what = "the table reads its files through an adapter of its own, whose values the set does not have";
         self.tally.doubt(Doubt::Adapter, what);

@@ -1,4 +1,4 @@
-//! What a set can answer of a query's filters.
+//! The part of a query's filters that a set can answer.
 
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
@@ -45,7 +45,7 @@ impl<L> Predicate<L> {
         }
     }
 
-    /// Returns which files may have a row for which this is true. `answers` has that of each lookup, in order.
+    /// Returns which files may have a row for which this is true. `answers` has the answer of each lookup, in order.
     pub(crate) fn answer(&self, answers: &mut dyn Iterator<Item = Vec<bool>>) -> Option<Vec<bool>> {
         let (parts, join): (_, fn(bool, bool) -> bool) = match self {
             Self::All(parts) => (parts, |one, other| one && other),

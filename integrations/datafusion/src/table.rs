@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// A [`ListingTable`] and the set of its files. It plans as that table does, without the files in which the set denies
 /// what the query's filters require; DataFusion checks all rows of the others.
 ///
-/// A query that asks the set is planned without the files' statistics, as DataFusion opens every file to collect them.
+/// A query that uses the set is planned without the files' statistics, as DataFusion opens every file to collect them.
 /// `EXPLAIN ANALYZE` shows its [`Counts`] among the metrics of the scan.
 ///
 /// A table that was configured with an `expr_adapter_factory`, which may make other values of those in the files, is read
@@ -75,7 +75,7 @@ fn scan_of(plan: &Arc<dyn ExecutionPlan>) -> Option<&FileScanConfig> {
     plan.downcast_ref::<DataSourceExec>().and_then(|scan| scan.data_source().downcast_ref::<FileScanConfig>())
 }
 
-/// Adds what the set was asked to the metrics of the scan, which `EXPLAIN ANALYZE` shows.
+/// Adds the set's counts to the metrics of the scan, which `EXPLAIN ANALYZE` shows.
 fn report(plan: &Arc<dyn ExecutionPlan>, counts: &Counts) {
     if let Some(config) = scan_of(plan) {
         for (name, count) in counts.named() {

@@ -5,7 +5,7 @@ use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{self as arrow, DataType};
 use filterblock_set::{TimeUnit, Value, ValueClass};
 
-/// What a type's values are to a filter: types of one kind differ in how they store them.
+/// The values of a type as a filter sees them: types of one kind differ in how they store them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Kind {
     pub(crate) class: ValueClass,

@@ -1,4 +1,4 @@
-//! Whether a set is in use and pays: a useless one makes no answer wrong, so nothing else reveals it.
+//! The test whether a set is in use and pays: a useless one makes no answer wrong, so nothing else reveals it.
 
 use crate::doubt::{Counts, Doubt, Outcomes};
 use std::fmt;
@@ -6,11 +6,11 @@ use std::fmt;
 /// Fewer files than these, in all lookups together, show nothing of the share that was left out.
 const MIN_FILES: u64 = 1000;
 
-/// What keeps a set from being of use.
+/// The reasons that keep a set from being of use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Finding {
-    /// No query has asked the set.
+    /// No query has used the set.
     NeverAsked,
     /// Of the files of the tables, the set knows none in the state in which they are.
     KnowsNone {

@@ -95,7 +95,7 @@ pub struct FileKeys {
     columns: Arc<[(String, Kind)]>,
     /// For each column; `None`: some value was not indexable.
     hashes: Vec<Option<Vec<KeyHash>>>,
-    /// Whether rows were added, or the file was said to have none: a column without hashes is then one of nulls.
+    /// Whether rows were added, or the file was stated to have none: a column without hashes is then one of nulls.
     is_whole: bool,
 }
 
@@ -131,9 +131,9 @@ impl SetWriter {
         FileKeys { hasher: self.hasher.clone(), columns: self.columns.clone(), hashes, is_whole: false }
     }
 
-    /// Adds a file of which all rows were added to `keys`, which are those of this file alone. `object` is what the store
-    /// reports of it. Returns the number of columns for which the file has no filter; these are all of them if no row was
-    /// added, and the file was not said to have none ([`FileKeys::allow_empty`]).
+    /// Adds a file of which all rows were added to `keys`, which are those of this file alone. `object` is what the
+    /// store reports of it. Returns the number of columns for which the file has no filter; these are all of them if no
+    /// row was added, and the file was not stated to have none ([`FileKeys::allow_empty`]).
     ///
     /// # Errors
     /// [`WriteError::NoEntityTag`], [`WriteError::OtherKeys`], [`WriteError::Set`]; the file is not in the set.

@@ -125,14 +125,15 @@ impl<B: AsRef<[u8]>> SplitBlockFilter<B> {
         Ok(Self { bitset })
     }
 
-    /// Whether the column chunk may have a value that is equal to `value`; *no* is certain. Always *maybe* for NaN.
+    /// Returns whether the column chunk may have a value that is equal to `value`; *no* is certain. Always *maybe* for
+    /// NaN.
     pub fn may_contain(&self, value: Value<'_>) -> bool {
         value.is_nan()
             || self.may_contain_hash(value.hash())
             || value.equal().is_some_and(|equal| self.may_contain_hash(equal.hash()))
     }
 
-    /// Whether a value of this [hash](crate::hash) may have been inserted.
+    /// Returns whether a value of this [hash](crate::hash) may have been inserted.
     #[inline]
     pub fn may_contain_hash(&self, hash: u64) -> bool {
         let bitset = self.bitset.as_ref();
@@ -167,7 +168,7 @@ impl<B: AsRef<[u8]>> SplitBlockFilter<B> {
     }
 }
 
-/// Whether a bitset can have this length.
+/// Returns whether a bitset can have this length.
 fn is_bitset_len(len: usize) -> bool {
     len > 0 && len.is_multiple_of(BLOCK_LEN) && i32::try_from(len).is_ok()
 }

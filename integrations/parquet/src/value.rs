@@ -63,7 +63,7 @@ impl Value<'_> {
         }
     }
 
-    /// Whether values that are equal to this one may have any of many bits.
+    /// Returns whether values that are equal to this one may have any of many bits.
     pub(crate) fn is_nan(self) -> bool {
         match self {
             Self::Float(value) => value.is_nan(),

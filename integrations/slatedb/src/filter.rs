@@ -81,7 +81,7 @@ impl Filter for TableFilter {
     fn might_match(&self, query: &FilterQuery) -> bool {
         let matches = match (&*self.state, &query.target) {
             (State::Keys(block), FilterTarget::Point(key)) => block.may_contain(key),
-            // Such a filter is asked because another policy answers scans. It has nothing to answer with.
+            // Such a filter is queried because another policy answers scans. It has nothing to answer with.
             (State::Keys(block), FilterTarget::Prefix(_)) if block.transform() == KeyTransform::WholeKey => {
                 return true;
             }

@@ -37,7 +37,7 @@ impl Outcomes {
     }
 }
 
-/// The counters behind [`Outcomes`], and the first failure.
+/// The counters of [`Outcomes`], and the first failure.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     built: AtomicU64,

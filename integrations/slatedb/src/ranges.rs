@@ -91,7 +91,7 @@ impl slatedb::FilterPolicy for RangeBlockPolicy {
         true
     }
 
-    /// Prefixes are answered if another policy has SlateDB ask them. Otherwise it asks for the range of a scan of a
+    /// Prefixes are answered if another policy has SlateDB query them. Otherwise it queries the range of a scan of a
     /// prefix, which is narrower where the scan is of a part of the prefix.
     fn supports_prefix_queries(&self) -> bool {
         false

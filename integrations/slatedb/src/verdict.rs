@@ -21,7 +21,7 @@ pub const MIN_QUERIES: u64 = 1_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Verdict {
-    /// What makes filters useless; empty if they are in use.
+    /// The reasons why filters are useless; empty if they are in use.
     pub findings: Vec<Finding>,
     /// The queries that filters denied.
     pub denied: u64,
@@ -84,7 +84,7 @@ impl Verdict {
         Self { findings, denied, queries }
     }
 
-    /// Whether there is no finding.
+    /// Returns whether there is no finding.
     pub fn is_fine(&self) -> bool {
         self.findings.is_empty()
     }

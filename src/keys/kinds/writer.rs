@@ -106,7 +106,7 @@ impl Settings {
         by_kind!(self.kind(), Settings => Settings::SPEED)
     }
 
-    /// Whether the length of a payload depends on the hashes, and not on their number alone.
+    /// Returns whether the length of a payload depends on the hashes, and not on their number alone.
     pub(crate) fn len_depends_on_keys(&self) -> bool {
         by_kind!(self.kind(), Settings => Settings::LEN_DEPENDS_ON_KEYS)
     }

@@ -118,7 +118,7 @@ fn floor(rows: &[&Row<'_>], metric: Metric) -> Option<f64> {
     floors.filter_map(|row| median(&row.samples[metric])).min_by(f64::total_cmp)
 }
 
-/// The marks that no other excels in one respect without being behind in the other, from the smallest filter to the
+/// The marks that no other exceeds in one respect without being worse in the other, from the smallest filter to the
 /// fastest.
 fn front(series: &[Series]) -> Vec<Mark> {
     let mut marks: Vec<_> = series.iter().flat_map(|series| series.marks.iter().copied()).collect();

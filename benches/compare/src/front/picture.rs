@@ -26,7 +26,7 @@ const LARGE_MARK: i32 = 6;
 const SMALL_MARK: i32 = 4;
 
 // Hues that remain distinct for colour-blind readers (Okabe and Ito, Color Universal Design), darkened for the white
-// ground. Shapes tell the marks apart, too.
+// ground. Shapes distinguish the marks, too.
 const OURS: RGBColor = RGBColor(0x00, 0x67, 0xb1);
 const PEERS: RGBColor = RGBColor(0xc2, 0x4e, 0x00);
 const TEXT: RGBColor = RGBColor(0x1b, 0x1f, 0x24);

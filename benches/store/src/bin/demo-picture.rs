@@ -25,7 +25,7 @@ const PANELS: [(&str, &str); 6] = [
     ("present_directory", "for scans of present directories"),
 ];
 const SIZE: (u32, u32) = (640, 1240);
-/// No filter in grey, the kinds in hues that colour-blind readers can tell apart (Okabe and Ito, *Color Universal
+/// No filter in grey, the kinds in hues that colour-blind readers can distinguish (Okabe and Ito, *Color Universal
 /// Design*).
 const COLOURS: [RGBColor; 6] = [
     RGBColor(0x59, 0x63, 0x6e),

@@ -6,7 +6,7 @@ use crate::keys::Keys;
 use filterblock::KeyHasher;
 use std::path::Path;
 
-/// What follows if the lists cannot be read, or take too much memory.
+/// The consequence if the lists cannot be read, or take too much memory.
 const NOT_RUN: &str = "Nothing was run. Name files that can be read, and that fit into memory.";
 
 /// A column and its value.
@@ -79,7 +79,7 @@ impl Dataset {
         Ok(Self::new(name, rows, absent_rows, hosts))
     }
 
-    /// Whether the data allows a demo.
+    /// Returns whether the data allows a demo.
     pub(super) fn check(&self) -> Result<(), String> {
         match (self.rows.len(), self.absent_rows.len()) {
             (rows, _) if rows < 100 => Err(format!("the demo needs at least 100 distinct rows, not {rows}")),

@@ -51,7 +51,7 @@ impl Directory {
     }
 }
 
-/// Whether a page that was just written is read past the page cache.
+/// Returns whether a page that was just written is read past the page cache.
 fn try_direct(storage: &FileStorage) -> io::Result<CacheBypass> {
     const NAME: &str = "page";
     let mut page = PageBuf::new(PAGE_LEN);

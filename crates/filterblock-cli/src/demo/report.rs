@@ -9,12 +9,12 @@ use filterblock_kv::{CacheBypass, Purpose};
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// What became of queries of one class, or of all for absent keys.
+/// The outcomes of queries of one class, or of all for absent keys.
 #[derive(Serialize)]
 struct Figures {
     class: &'static str,
     queries: usize,
-    /// A lookup is that of one query in one table.
+    /// A lookup is one query in one table.
     #[serde(flatten)]
     tally: Tally,
     p50_us: f64,
@@ -46,7 +46,7 @@ struct RunFigures {
     range_bits_per_row: Option<f64>,
     data_block_reads: u64,
     reads_avoided: u64,
-    /// Data blocks that the store without filters read beyond those of this one. Must equal `reads_avoided`.
+    /// Data blocks that the store without filters read and this one did not. Must equal `reads_avoided`.
     reads_fewer_than_unfiltered: i64,
     absent_reads_avoided_share: Option<f64>,
     false_positives: Option<u64>,
@@ -191,7 +191,7 @@ pub(super) struct Report {
     absent_rows_dropped: u64,
     bits_per_key_asked: f64,
     direct_io: bool,
-    /// How blocks are read, for people.
+    /// The way in which blocks are read, for people.
     io: String,
     os_counter: Option<&'static str>,
     answers_identical: bool,
@@ -281,7 +281,7 @@ impl Report {
     }
 }
 
-/// Whether and how the page cache is bypassed.
+/// The way in which the page cache is bypassed, if it is.
 fn describe(bypass: &CacheBypass) -> String {
     match bypass {
         CacheBypass::Active => "page cache bypassed (O_DIRECT): a data-block read is a read of the device".to_owned(),

@@ -21,7 +21,7 @@ const NUM_RECENT: u64 = 2;
 /// One row in this many is in a recent table.
 const RECENT_SHARE: u64 = 4;
 
-/// What a demo that fails leaves behind, and what may help.
+/// The message of a demo that fails: what is left on disk, and what may help.
 const STOPPED: &str = "The demo has stopped and removed its files; nothing was reported. If the disk is full, run \
                        `filterblock demo --dir DIR` for a directory with more room.";
 

@@ -28,7 +28,7 @@ pub(crate) struct SetFile<'a> {
     index: FilterSet,
 }
 
-/// How many blocks there are, and how many bytes in all.
+/// The number of blocks, and of their bytes.
 #[derive(Clone, Copy, Default)]
 struct Size {
     num_blocks: u64,

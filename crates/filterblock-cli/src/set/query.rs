@@ -18,10 +18,10 @@ const MAX_GAP_BYTES: u64 = 64 << 10;
 /// The values of a list that are looked up at once.
 const AT_ONCE: usize = 1024;
 
-/// What is asked.
+/// A query of sets.
 pub(crate) struct Request<'a> {
     pub(crate) sets: &'a [PathBuf],
-    /// Whether several sets may be asked: each answer then names its set, and one that cannot be used is *maybe*.
+    /// Whether several sets may be queried: each answer then names its set, and one that cannot be used is *maybe*.
     pub(crate) names_sets: bool,
     pub(crate) column: &'a OsStr,
     pub(crate) values: &'a [OsString],
@@ -65,7 +65,7 @@ pub(crate) fn run(mut request: Request<'_>, key: &HashKey) -> anyhow::Result<Exi
         session.ask_all(list)?;
     }
     let mut answers = session.sets.iter().flat_map(|set| &set.num_maybe).peekable();
-    // A set without files says nothing of any.
+    // A set without files knows nothing of any.
     let is_denied = answers.peek().is_some() && answers.all(|&num_maybe| num_maybe == 0);
     let code = if answered_by_code && is_denied { session.code.max(Code::Absent) } else { session.code };
     session.finish().map_err(output::failure)?;

@@ -55,7 +55,7 @@ pub(super) fn bytes_of_digits(class: Option<ValueClass>, text: &[u8]) -> Option<
     is_whole.then(|| digits.chunks_exact(2).map(|pair| pair[0] << 4 | pair[1]).collect())
 }
 
-/// Whether `text` is digits and nothing else.
+/// Returns whether `text` is digits and nothing else.
 fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }

@@ -19,7 +19,7 @@ pub(crate) struct Line<'a> {
     pub(crate) value: Option<Cow<'a, [u8]>>,
 }
 
-/// The cell of a line, or the reason why it is none.
+/// The cell of a line, or the reason why there is none.
 pub(crate) fn parse(line: &[u8]) -> Result<Line<'_>, String> {
     // A value may hold tabs, because nothing follows it.
     let mut fields = line.splitn(3, |&byte| byte == b'\t');

@@ -14,8 +14,8 @@ use std::process::ExitCode;
 
 /// Show levels, tables and filters of a store
 ///
-/// False-positive rates are predicted from the filters' bits as they are. At the end stands what makes filters useless, or
-/// that nothing does; how often lookups ask them is known to the process that makes these, by the store's statistics.
+/// False-positive rates are predicted from the filters' bits as they are. At the end stands what makes filters useless,
+/// or that nothing does; the number of queries is known to the process that makes them, by the store's statistics.
 #[derive(clap::Args)]
 #[command(after_help = include_str!("../help/stats.txt"))]
 pub(crate) struct Args {
@@ -55,7 +55,7 @@ fn json(args: &Args, key: &HashKey, store: &Store) -> Value {
     )
 }
 
-/// What makes filters useless, a line each, with its consequence and the next command.
+/// The reasons why filters are useless, a line each, with its consequence and the next command.
 fn findings(args: &Args, key: &HashKey, stats: &Stats) -> Vec<String> {
     let tables = &stats.tables;
     let rebuild = key.command(format_args!("rebuild {}", shell_word(&args.dir)));

@@ -129,7 +129,7 @@ fn commands_of_documents_run_or_state_why_not() {
         .unwrap();
 }
 
-/// Whether a page has a heading that `#anchor` leads to.
+/// Returns whether a page has a heading that `#anchor` leads to.
 fn has_anchor(text: &str, anchor: &str) -> bool {
     let headings = text.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
     let is_kept = |c: &char| c.is_alphanumeric() || "-_ ".contains(*c);

@@ -70,7 +70,7 @@ pub fn rebuild(dir: &Path, options: &str, delay: Duration) -> Ended {
     Ended { killed: wait(child), acknowledged: 0 }
 }
 
-/// Whether the process was killed. It must not have failed otherwise.
+/// Returns whether the process was killed. It must not have failed otherwise.
 fn wait(mut child: Child) -> bool {
     let status = child.wait().unwrap();
     let mut message = String::new();

@@ -56,7 +56,7 @@ impl Unit {
         f64::from(self.curve[index].0) * self.bits_per_millibit + self.overhead_bits
     }
 
-    /// What the smallest filter costs.
+    /// The cost of the smallest filter.
     fn least_cost(&self) -> f64 {
         self.cost(self.corners[0])
     }
@@ -109,7 +109,7 @@ impl Unit {
 
 #[cfg(test)]
 impl Unit {
-    /// How far the curve, taken as level where it rises, lies above its hull at most.
+    /// The greatest distance of the curve, taken as level where it rises, above its hull.
     pub(super) fn deepest_dent(&self) -> f64 {
         let mut deepest = 0.0f64;
         for pair in self.corners.windows(2) {
@@ -170,7 +170,7 @@ fn edges(units: &[Unit]) -> Vec<Edge> {
     edges
 }
 
-/// Where a walk down the hulls has ended.
+/// The end of a walk down the hulls.
 struct Walk<'a> {
     units: &'a [Unit],
     /// Positions in the units' `corners`; `None` for no filter.

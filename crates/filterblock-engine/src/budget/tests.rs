@@ -33,7 +33,7 @@ fn bytes(shares: &[Share]) -> u64 {
     shares.iter().map(|share| share.max_len).sum()
 }
 
-/// What `bits` bits for each key of each run cost.
+/// The cost of `bits` bits for each key of each run.
 fn uniform_bytes(runs: &[Run], bits: u64) -> u64 {
     runs.iter().map(|run| run.num_entries * bits / 8).sum()
 }

@@ -118,7 +118,7 @@ impl BlockCounters {
     }
 }
 
-/// What an account needs to know about a filter.
+/// The facts about a filter that an account needs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FilterFacts {
     kind: FilterKind,

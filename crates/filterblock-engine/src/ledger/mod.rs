@@ -5,8 +5,8 @@
 //! exactly one [`Outcome`]. Counting takes two relaxed atomic additions and no lock. [`Accounts::report`] has the sums
 //! by table, by level and kind of filter, and in all, beside the false positives that the filters predict; as text
 //! (`Display`) and for programs (`serde::Serialize`). The identities among the sums are checked by
-//! [`LedgerReport::check`]: one that does not hold is a defect of the engine. [`LedgerReport::verdict`] tells filters that
-//! are in use and pay from those that are never queried, never opened or never deny.
+//! [`LedgerReport::check`]: one that does not hold is a defect of the engine. [`LedgerReport::verdict`] reports filters
+//! that are in use and pay from those that are never queried, never opened or never deny.
 //!
 //! ```
 //! use filterblock_engine::ledger::{Accounts, FilterFacts, LookupClass, Outcome, TableCounters};

@@ -22,24 +22,24 @@ pub const MIN_SIGMAS: f64 = 6.0;
 /// A rate that is significantly but only slightly above the predicted one is not reported.
 pub const MIN_TIMES_PREDICTED: f64 = 2.0;
 
-/// What the counts of a report show about its filters. See [`LedgerReport::verdict`].
+/// The findings about filters from the counts of a report. See [`LedgerReport::verdict`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Verdict {
-    /// What makes filters useless, or as good as that; empty if they are in use and as good as predicted.
+    /// The reasons why filters are useless, or nearly; empty if they are in use and as good as predicted.
     pub findings: Vec<Finding>,
-    /// What the filters have saved.
+    /// The reads that the filters have saved.
     pub savings: Savings,
 }
 
 impl Verdict {
-    /// Whether there is no finding.
+    /// Returns whether there is no finding.
     pub fn is_fine(&self) -> bool {
         self.findings.is_empty()
     }
 }
 
-/// What the filters have saved, and what they have cost.
+/// The reads that the filters have saved, and their cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Savings {
@@ -218,7 +218,7 @@ impl LedgerReport {
     }
 }
 
-/// What the sums of a class show, given whether tables have usable filters for it while lookups are made.
+/// Adds the findings of a class's sums, given whether tables have usable filters for it while lookups are made.
 fn of_class(purpose: &'static str, tally: &Tally, has_filters: bool, findings: &mut Vec<Finding>) {
     let present = tally.count(Outcome::TruePositive) + tally.count(Outcome::Tombstone);
     let (unusable, missing) = (tally.count(Outcome::FilterUnusable), tally.count(Outcome::NoFilter));
@@ -237,7 +237,7 @@ fn of_class(purpose: &'static str, tally: &Tally, has_filters: bool, findings: &
     }
 }
 
-/// What the rate of a level's filters shows.
+/// Adds the findings of the rate of a level's filters.
 fn of_level(of_level: &LevelTally) -> Option<Finding> {
     let &LevelTally { level, purpose, kind, tally } = of_level;
     let (absent, passed) = (tally.absent_asked(), tally.count(Outcome::FalsePositive));

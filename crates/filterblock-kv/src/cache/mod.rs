@@ -247,8 +247,8 @@ impl BlockCache {
         len_bytes + CACHE_LINE + size_of::<FilterBlock<AlignedBytes>>() as u64 + ENTRY_OVERHEAD
     }
 
-    /// Whether the cache can currently hold a filter of `len_bytes` bytes at all. One that it cannot hold would be read
-    /// for each lookup, unless it is pinned.
+    /// Returns whether the cache can currently hold a filter of `len_bytes` bytes at all. One that it cannot hold would
+    /// be read for each lookup, unless it is pinned.
     pub(crate) fn fits_filter(&self, len_bytes: u64) -> bool {
         // The library refuses what is heavier than 97 % of a shard.
         self.blocks.as_ref().is_some_and(|blocks| Self::filter_weight(len_bytes) <= blocks.shard_capacity() / 16 * 15)

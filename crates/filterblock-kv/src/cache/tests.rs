@@ -54,7 +54,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// What was last inserted at a location.
+/// The value that was last inserted at a location.
 #[derive(Clone, Debug)]
 enum Put {
     Data(Arc<[u8]>),

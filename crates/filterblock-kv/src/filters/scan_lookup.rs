@@ -6,14 +6,14 @@ use super::{
 
 /// A scan that has reached a table. It counts as a lookup of a range in a table with a range filter, usable or not; in
 /// another table as one of a prefix, if its rows share one; or else as one of a range, where the store writes range
-/// filters. A prefix filter that knows the prefix is asked in each case, and if it denies it the table is avoided.
+/// filters. A prefix filter that knows the prefix is queried in each case, and if it denies it the table is avoided.
 pub(crate) struct ScanLookup<'a> {
     filters: &'a TableFilters,
     counters: &'a TableCounters,
     pub(crate) lookup: Lookup<'a>,
     /// The class that it counts under.
     pub(crate) purpose: Purpose,
-    /// What all rows of the range begin with, as long as the prefixes of the table's filter.
+    /// The common prefix of the range's rows, cut to the filter's prefix length.
     pub(crate) prefix: Option<Vec<u8>>,
     verdict: Verdict,
 }

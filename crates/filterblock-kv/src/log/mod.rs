@@ -14,14 +14,14 @@
 //!
 //! A write-ahead log has the number in its file's name. All manifests have one name, so that blocks of an older one,
 //! where a file system shows them after a crash, would pass its checksums: a manifest has the number of its generation,
-//! one more than that of the manifest it replaced. Its first record is checked as if the number were 0, because nothing
-//! else states the number.
+//! one more than the number of the manifest it replaced. Its first record is checked as if the number were 0, because
+//! nothing else states the number.
 //!
 //! # What a bad record means
 //!
 //! A crash loses and tears what was not synced, so a log may end in the middle of a record that was never acknowledged
 //! as durable. Synced bytes that are wrong are damage, and cutting them off would lose durable writes. The synced
-//! length tells the two apart: if any intact record after a bad one has a synced length beyond the start of the bad
+//! length distinguishes the two: if any intact record after a bad one has a synced length beyond the start of the bad
 //! one, the log is damaged. Otherwise the log ends at the bad record. A log that was closed in order is *sealed*: the
 //! manifest has its length, and every bad byte within that length is damage.
 

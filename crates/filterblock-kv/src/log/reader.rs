@@ -203,8 +203,8 @@ impl Records<'_> {
         is_useful && len <= self.bytes.len() - at - RECORD_HEADER_LEN
     }
 
-    /// Whether the synced length of an intact record after `bad` covers the byte at `bad`. Headers have a checksum of
-    /// their own, so that searching for one at every byte costs no more than reading.
+    /// Returns whether the synced length of an intact record after `bad` covers the byte at `bad`. Headers have a
+    /// checksum of their own, so that searching for one at every byte costs no more than reading.
     fn promised_after(&self, bad: usize) -> bool {
         let mut at = bad + 1;
         if let Ok((payload, _)) = self.header_at(bad) {

@@ -116,7 +116,7 @@ fn what_was_promised_and_is_wrong_is_damage() {
         damaged[at] ^= 1 << (at % 8);
         assert!(matches!(read(&damaged, Some(bytes.len() as u64)), Err(Error::Damaged { .. })), "{at}");
         match read(&damaged, None) {
-            // The last record was written after the sync, and says what the sync covered.
+            // The last record was written after the sync, and states what the sync covered.
             Err(Error::Damaged { offset, .. }) => assert!(at < ends[3] && offset <= at as u64, "{at}"),
             other => {
                 assert!(at >= ends[3], "{at}");

@@ -1,6 +1,6 @@
 //! The manifest's edits, their encoding, and the state that results from them.
 //!
-//! A record is a sequence of edits, each a tag (1) and its fields, of 8 bytes each but for rows:
+//! A record is a sequence of edits, each a tag (1) and its fields, of 8 bytes each except rows:
 //!
 //! | tag | edit | fields |
 //! |---|---|---|
@@ -179,7 +179,7 @@ impl State {
         Ok(())
     }
 
-    /// Whether a file is part of this state.
+    /// Returns whether a file is part of this state.
     pub(crate) fn has(&self, file: FileName) -> bool {
         match file {
             FileName::Log(number) => self.logs.iter().any(|log| log.number == number),

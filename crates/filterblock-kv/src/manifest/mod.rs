@@ -106,7 +106,7 @@ fn in_doubt(error: Error) -> Failed {
     Failed { error, in_doubt: true }
 }
 
-/// Whether a write failed for lack of space, so that not all of it was written.
+/// Returns whether a write failed for lack of space, so that not all of it was written.
 fn is_out_of_space(error: &Error) -> bool {
     use io::ErrorKind::{QuotaExceeded, StorageFull};
     matches!(error, Error::Io { source, .. } if matches!(source.kind(), StorageFull | QuotaExceeded))

@@ -58,7 +58,7 @@ impl BlockBuilder {
         self.block.len()
     }
 
-    /// Whether the block stays within one page with `cell` added.
+    /// Returns whether the block stays within one page with `cell` added.
     pub(super) fn fits(&self, cell: &CellRef<'_>) -> bool {
         self.block.len() + cell_len(cell) <= PAGE_LEN
     }

@@ -48,7 +48,7 @@ impl Bypass {
     }
 }
 
-/// Whether an error is a file system's answer to a direct read.
+/// Returns whether an error is a file system's answer to a direct read.
 pub(super) fn is_refusal(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::INVAL | Errno::OPNOTSUPP))
 }

@@ -1,4 +1,4 @@
-//! All of the store's I/O: one directory of flat files behind an object-safe trait.
+//! All of the store's I/O: one directory of flat files, through an object-safe trait.
 //!
 //! The calls are those that tables, write-ahead logs and manifests need and no more, so that a simulated storage can
 //! lose, tear and reorder exactly what was not synced. The caller is responsible for durability: sync the file, rename
@@ -86,7 +86,7 @@ pub trait Storage: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Whether reads go past the operating system's page cache.
+    /// Returns whether reads go past the operating system's page cache.
     fn cache_bypass(&self) -> CacheBypass {
         CacheBypass::NotAsked
     }
@@ -117,7 +117,7 @@ pub trait ReadableFile: fmt::Debug + Send + Sync {
     /// The system's.
     fn len(&self) -> io::Result<u64>;
 
-    /// Whether the file has no bytes.
+    /// Returns whether the file has no bytes.
     ///
     /// # Errors
     /// The system's.

@@ -67,7 +67,7 @@ pub(crate) fn len_in_memory(len: u64) -> io::Result<usize> {
     }
 }
 
-/// Whether a direct read at `offset` can go straight into `buf`.
+/// Returns whether a direct read at `offset` can go straight into `buf`.
 pub(super) fn is_aligned(buf: &[u8], offset: u64) -> bool {
     buf.as_ptr().align_offset(PAGE_LEN) == 0 && buf.len() % PAGE_LEN == 0 && offset % PAGE_LEN as u64 == 0
 }

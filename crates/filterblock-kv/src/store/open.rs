@@ -76,7 +76,7 @@ pub(super) fn lock_error(error: io::Error) -> Error {
     }
 }
 
-/// Whether there is a store. Fails if there is none and none may be created.
+/// Returns whether there is a store. Fails if there is none and none may be created.
 pub(super) fn is_there(names: &[String], options: &StoreOptions) -> Result<bool, Error> {
     if names.iter().any(|name| name == MANIFEST_NAME) {
         return Ok(true);
@@ -185,7 +185,7 @@ pub(super) fn load(
     })
 }
 
-/// Whether a file is one of the store's that was never given its name.
+/// Returns whether a file is one of the store's that was never given its name.
 pub(super) fn is_unfinished(name: &str) -> bool {
     name == MANIFEST_TMP_NAME || name.ends_with(TMP_SUFFIX) && number_of(name).is_some()
 }
@@ -294,7 +294,7 @@ fn check_no_log_missed(storage: &dyn Storage, known: &[LogState], names: &[Strin
     Ok(())
 }
 
-/// Whether every table and filter could be opened.
+/// Returns whether every table and filter could be opened.
 fn is_whole(shared: &Shared) -> bool {
     shared.view().version.unreadable.is_empty() && shared.tables.warnings.lock().is_empty()
 }

@@ -214,7 +214,7 @@ pub(super) fn seen(shared: &Shared, first: Option<Seen>) -> Seen {
     Seen { progress: work.progress, num_failures: first.map_or(work.num_failures, |seen| seen.num_failures) }
 }
 
-/// Slows writers down a little while compaction lags behind, so that none has to wait for long.
+/// Slows writers down a little while compaction lags, so that none has to wait for long.
 fn pause(shared: &Shared, writer: &mut Writer, view: &View, bytes: usize) {
     let slow = shared.options.max_level0_tables.saturating_mul(SLOW_LEVEL0_FACTOR);
     let too_many = (view.version.level(0).len() + 1).saturating_sub(slow);

@@ -99,7 +99,7 @@ impl Layout {
         layout
     }
 
-    /// Whether tables end after a row that is not the last.
+    /// Returns whether tables end after a row that is not the last.
     fn is_split(&self) -> bool {
         self.levels[0].long[0] + 1 < rows().len() && self.max_table_bytes <= LONG as u64
     }

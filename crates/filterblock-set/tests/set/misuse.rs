@@ -8,7 +8,7 @@ fn builder() -> SetBuilder {
     SetBuilder::new(&policy("bloom:20"), &columns(2)).expect("a builder")
 }
 
-/// Whether the file `f` of identity 1 may have the number 7.
+/// Returns whether the file `f` of identity 1 may have the number 7.
 fn may_have_7(set: &FilterSet) -> bool {
     let (query, files) = (set.query(b"id", [Value::Int(7)]), set.select([("f", 1)]));
     set.answer(&query, &files).of_key(0)[0]

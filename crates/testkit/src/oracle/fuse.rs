@@ -158,12 +158,12 @@ impl Fuse {
         self
     }
 
-    /// Whether the library's writer leaves these hashes as they are.
+    /// Returns whether the library's writer leaves these hashes as they are.
     pub fn suits(&self, hashes: &BTreeSet<u64>) -> bool {
         !Self { seed: 0, ..self.clone() }.fails(hashes)
     }
 
-    /// Whether there is no payload under the seed.
+    /// Returns whether there is no payload under the seed.
     pub fn fails(&self, hashes: &BTreeSet<u64>) -> bool {
         self.solved(hashes).is_none()
     }

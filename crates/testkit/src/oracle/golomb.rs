@@ -119,7 +119,7 @@ impl Golomb {
         (0..self.num_buckets).map(deviation).collect()
     }
 
-    /// Whether the library's writer leaves these hashes as they are.
+    /// Returns whether the library's writer leaves these hashes as they are.
     pub fn suits(&self, hashes: &BTreeSet<u64>) -> bool {
         let n = hashes.len() as u128;
         let mut buckets = vec![(0, BTreeSet::new()); self.num_buckets as usize];

@@ -137,7 +137,7 @@ impl Ribbon {
         Self::of_limits(columns, wide_share, millislots, hashes, false).expect("a filter that can be written")
     }
 
-    /// Whether the library's writer leaves these hashes as they are.
+    /// Returns whether the library's writer leaves these hashes as they are.
     pub fn suits(columns: u64, wide_share: u64, millislots: u64, hashes: &BTreeSet<u64>) -> bool {
         Self::of_limits(columns, wide_share, millislots, hashes, true).is_some()
     }

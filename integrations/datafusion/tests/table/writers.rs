@@ -24,7 +24,7 @@ fn writer(schema: &Schema) -> SetWriter {
     SetWriter::new(&"blocked:14,seed=7".parse().unwrap(), schema, &["number"], 100).unwrap()
 }
 
-/// Whether the file may have the number 7, by the set of one file.
+/// Returns whether the file may have the number 7, by the set of one file.
 async fn may_have_7(lake: &Lake, object: &ObjectMeta, mut writer: SetWriter) -> bool {
     let filter = lake.filter(writer.finish().unwrap()).await;
     filter.may_match(&lake.schema, &[col("number").eq(lit(7_i64))], &[object]).await[0]

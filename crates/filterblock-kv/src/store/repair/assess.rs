@@ -66,7 +66,7 @@ fn wrong_in(store: &Shared, table: &Arc<Table>) -> Result<Option<String>, Error>
     Ok(wrong.map(|warning| warning.problem.to_string()))
 }
 
-/// Whether a filter cannot be used for another reason than that it is a later version's.
+/// Returns whether the filter is damaged, and not merely newer.
 fn is_damage(problem: &FilterProblem) -> bool {
     match problem {
         FilterProblem::Decode(error) => error.class() != DecodeErrorClass::Newer,

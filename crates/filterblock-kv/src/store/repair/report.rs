@@ -103,7 +103,7 @@ pub struct RepairedFilters {
 }
 
 impl RepairReport {
-    /// Whether there is nothing to repair.
+    /// Returns whether there is nothing to repair.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.tables.is_empty() && self.logs.is_empty() && self.filters.is_empty()
@@ -114,13 +114,13 @@ impl RepairReport {
         self.tables.iter().flat_map(|table| &table.lost).chain(self.logs.iter().map(|log| &log.lost))
     }
 
-    /// Whether this row may have a lost cell, which is absent or has an older value.
+    /// Returns whether this row may have a lost cell, which is absent or has an older value.
     #[must_use]
     pub fn may_have_lost(&self, row: &[u8]) -> bool {
         self.lost().any(|lost| lost.has(row))
     }
 
-    /// Whether an overwritten value or a deleted cell of this row may be visible again.
+    /// Returns whether an overwritten value or a deleted cell of this row may be visible again.
     #[must_use]
     pub fn may_show_older(&self, row: &[u8]) -> bool {
         self.lost().any(|lost| lost.has_older && lost.has(row))

@@ -54,7 +54,7 @@ impl OperationKind {
         Self::List,
     ];
 
-    /// Whether the operation can change what a crash leaves behind.
+    /// Returns whether the operation can change what a crash leaves behind.
     pub const fn changes(self) -> bool {
         match self {
             Self::Create | Self::Write | Self::Sync | Self::Rename | Self::Remove => true,
@@ -110,7 +110,7 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
-    /// Whether the fault can be injected into an operation of this kind.
+    /// Returns whether the fault can be injected into an operation of this kind.
     pub const fn applies_to(self, operation: OperationKind) -> bool {
         use OperationKind::{Create, Read, Sync, SyncDir, Write};
         match self {

@@ -21,10 +21,10 @@ const FILTERS: [&str; 10] = [
     "fuse:fpr=1%",
 ];
 
-/// Those of scans. Filters of keys alone are not asked.
+/// The counts of scans. Filters of keys alone are not queried.
 const RANGE_FILTERS: [&str; 4] = ["none", "blocked:10+range:10", "blocked:10+range:14", "blocked:10+range:18"];
 
-/// What is written, and asked for.
+/// The rows that are written, and the queries.
 enum Load {
     AbsentKeys,
     EmptyScans(Set),

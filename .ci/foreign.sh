@@ -26,7 +26,7 @@ declare -A slow_in_format_tests=(
 )
 # shellcheck disable=SC2034
 declare -A slow_in_library_tests=(
-  ["filter::blocked::sizing::probes::tests::the_"]="minutes: a model in floats, which golden files depend on too"
+  ["keys::kinds::blocked::sizing::probes::tests::the_"]="minutes: a model in floats, which golden files depend on too"
   ["order::millions_of_hashes_make_the_same_block_in_any_order"]="a minute; the same with fewer hashes is run"
   ["order::one_hash_added_a_million_times_is_one_entry"]="a minute; the same with fewer hashes is run"
 )

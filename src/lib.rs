@@ -72,7 +72,7 @@
 //! for C (`filterblock-capi`), the filters of many files in one object (`filterblock-set`), a small row/column store
 //! (`filterblock-kv`) and the command-line tool (`filterblock-cli`).
 //!
-//! The bytes are specified in `format-spec.md`; [`sizing`] has the mathematics.
+//! The bytes are specified in `format-spec.md`.
 //!
 //! # Stability
 //!
@@ -103,7 +103,6 @@ mod kind;
 mod math;
 pub mod partition;
 mod ranges;
-pub mod sizing;
 
 pub use cpu::detected_engines;
 #[cfg(feature = "std")]
@@ -119,6 +118,7 @@ pub use keys::policy::{Choice, FilterPolicy, KindCost, Workload};
 pub use keys::{AlignedBytes, CombineError, FilterBlockBuilder};
 pub use keys::{CompactFrameReader, FilterBlock, FilterBlockReader, ThinError, probe_tables};
 pub use kind::{BlockKind, FilterKind, UnknownKindName};
+pub use math::bits_lower_bound;
 
 pub mod range {
     //! Filters of ranges: whether a table may have a key between two bounds, or with a prefix.

@@ -72,7 +72,7 @@ mod portable;
 #[cfg(simd_x86_64)]
 mod search;
 #[cfg_attr(not(feature = "std"), expect(dead_code, reason = "only writers size filters"))]
-pub mod sizing;
+pub(crate) mod sizing;
 #[cfg(all(test, feature = "std"))]
 mod tests;
 

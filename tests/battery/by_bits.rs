@@ -20,7 +20,6 @@
 
 use crate::oracle::{Golomb, Ribbon, range, remap};
 use crate::*;
-use filterblock::sizing;
 
 /// The rate of one block.
 #[derive(Clone, Copy, Debug)]
@@ -58,11 +57,10 @@ impl Rates {
                 Self { formula, formula_of_bits, rate, variance, sharing: None }
             }
             Oracle::Blocked { num_probes, salt_bits, lines } => {
-                let (rate, variance) = of_blocked(&line_rates(num_probes, salt_bits, &lines), hashes);
+                let (rate, variance, shared) = of_blocked(&line_rates(num_probes, salt_bits, &lines), hashes);
                 let millibits = lines.len() as f64 * 8e3 / num_entries as f64;
-                let at = |millibits: f64| sizing::blocked::false_positive_rate(millibits as u32, num_probes, salt_bits);
-                let slope = at(millibits + 1.0) - at(millibits);
-                let formula_of_bits = formula_of_bits + millibits.fract() * slope;
+                // The mean rate of lines of Poisson numbers of keys, of mean μ, has the slope Cov(q, K) / μ (Stein).
+                let formula_of_bits = formula_of_bits - millibits.fract() * shared / millibits;
                 Self { formula, formula_of_bits, rate, variance, sharing: None }
             }
             Oracle::Golomb { golomb, .. } => {
@@ -125,8 +123,8 @@ fn line_rates(num_probes: u32, salt_bits: u32, lines: &[u8]) -> Vec<f64> {
     lines.chunks(64).map(rate_of).collect()
 }
 
-/// Rate and variance of a blocked filter, from its lines.
-fn of_blocked(rates: &[f64], hashes: &[KeyHash]) -> (f64, f64) {
+/// Rate and variance of a blocked filter, from its lines, and the covariance of a line's rate and its number of keys.
+fn of_blocked(rates: &[f64], hashes: &[KeyHash]) -> (f64, f64, f64) {
     let num_lines = rates.len() as f64;
     let mut keys = vec![0.0; rates.len()];
     hashes.iter().for_each(|hash| keys[range(hash.get(), rates.len() as u64) as usize] += 1.0);
@@ -138,7 +136,7 @@ fn of_blocked(rates: &[f64], hashes: &[KeyHash]) -> (f64, f64) {
     let shared = covariance(rates, mean_rate, &keys, mean_keys);
     let own = covariance(rates, mean_rate, rates, mean_rate);
     let residual = own - shared * shared / covariance(&keys, mean_keys, &keys, mean_keys);
-    (mean_rate, residual / num_lines)
+    (mean_rate, residual / num_lines, shared)
 }
 
 /// Rate of a ribbon filter, and the share of starts that the first layer bumps: start by start.

@@ -65,7 +65,7 @@ fn the_writers_blocks_are_those_of_the_document() {
             let hashes: BTreeSet<u64> = numbers(700 + round).take(count).collect();
             let (log2_segment_len, num_segments) = fuse_dimensions(count as u64);
             for fingerprint_bits in (1..=32u8).step_by(if round == 0 && count < 1_000 { 1 } else { 15 }) {
-                let rate = filterblock::sizing::fuse::false_positive_rate(fingerprint_bits.into());
+                let rate = 0.5f64.powi(fingerprint_bits.into());
                 let policy = rated(FilterKind::Fuse, rate);
                 let block = builder_of_hashes(&policy, hashes.iter().copied()).finish().expect("a block");
                 let num_segments = num_segments as u32;

@@ -89,7 +89,7 @@ fn the_writers_layers_are_those_of_the_document() {
                 if wide_share > 0 && columns == 32 || count > 10_000 && (wide_share, millislots) != (0, 950) {
                     continue;
                 }
-                let rate = filterblock::sizing::ribbon::false_positive_rate(columns.into(), wide_share);
+                let rate = 0.5f64.powi(columns.into()) * (1.0 - f64::from(wide_share) / 2f64.powi(33));
                 let policy = rated(FilterKind::Ribbon, rate);
                 let policy = policy.with_slots_per_key(f64::from(millislots) / 1e3).expect("legal");
                 let block = builder_of_hashes(&policy, hashes.iter().copied()).finish().expect("a block");

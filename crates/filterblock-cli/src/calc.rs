@@ -5,7 +5,7 @@ use crate::output::{self, Output, object};
 use crate::policy_args::{AUTO, Size};
 use crate::range_calc;
 use crate::units::{parse_bytes, parse_count, parse_rate};
-use filterblock::{BuildError, Choice, FilterKind, FilterPolicy, KindCost, sizing};
+use filterblock::{BuildError, Choice, FilterKind, FilterPolicy, KindCost, bits_lower_bound};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::io::{self, Write};
@@ -149,7 +149,7 @@ fn figures(args: &Args, kind: FilterKind) -> Option<Result<Figures, String>> {
 impl Figures {
     fn of(policy: FilterPolicy, entries: u64) -> Result<Self, BuildError> {
         let (bytes, fpr) = (policy.expected_block_len(entries)?, policy.expected_false_positive_rate(entries)?);
-        let (bits_per_key, bound) = (bytes as f64 * 8.0 / entries as f64, sizing::bits_lower_bound(fpr));
+        let (bits_per_key, bound) = (bytes as f64 * 8.0 / entries as f64, bits_lower_bound(fpr));
         Ok(Self {
             entries,
             fpr,

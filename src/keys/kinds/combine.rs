@@ -5,7 +5,7 @@
 //! share of bits set (Swamidass and Baldi, "Mathematical correction for fingerprint similarity measures to improve
 //! chemical retrieval", 2007).
 
-use crate::math::cardinality;
+use super::cardinality;
 use std::vec::Vec;
 
 /// A filter that is one array of bits: each entry sets `num_probes` of them, anywhere.

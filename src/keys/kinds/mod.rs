@@ -25,6 +25,8 @@ pub(crate) mod golomb;
 pub(crate) mod ribbon;
 
 #[cfg(feature = "std")]
+mod cardinality;
+#[cfg(feature = "std")]
 pub(crate) mod combine;
 #[cfg(all(test, feature = "std", target_os = "linux"))]
 mod guard_pages;

@@ -43,7 +43,7 @@
 //! (`sizing/probes.rs`). At 10 bits that costs 2 % more false positives (0.615 % instead of 0.603 %), at 16 bits 19 %
 //! more. But a query then needs neither a window nor a second round: 4.1 ns in a cache instead of 6.5 and 8.4.
 //!
-//! `sizing::blocked` has the model of the rate, to which simulations agree within their noise.
+//! `sizing` has the model of the rate, to which simulations agree within their noise.
 //!
 //! # Why a query is fast
 //!
@@ -114,7 +114,7 @@ mod portable;
 #[expect(unsafe_code, reason = "a line picked without a check; the block names the assertion that pays for it")]
 mod query;
 #[cfg_attr(not(feature = "std"), expect(dead_code, reason = "only writers size filters"))]
-pub mod sizing;
+pub(crate) mod sizing;
 
 pub(crate) use engine::Inlined;
 #[cfg(feature = "std")]

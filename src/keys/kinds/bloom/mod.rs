@@ -17,7 +17,7 @@
 //! are set. Then c = 1.44 · log₂(1/p): 44 % above the least possible size, at every rate. Independent uniform positions
 //! cannot do better. `blocked` chooses among several sets of positions, and the other kinds do not set bits.
 //!
-//! `sizing::bloom` computes the exact rate (Bose et al. 2008, Christensen et al. 2010), the familiar approximation,
+//! `sizing` computes the exact rate (Bose et al. 2008, Christensen et al. 2010), the familiar approximation,
 //! which is too low for small arrays, and an upper bound. A plan by rate adds the few bytes that a small array needs to
 //! meet it exactly (`plan.rs`).
 //!
@@ -60,7 +60,7 @@ mod parted;
 mod plan;
 mod probe;
 #[cfg_attr(not(feature = "std"), expect(dead_code, reason = "only writers size filters"))]
-pub mod sizing;
+pub(crate) mod sizing;
 
 #[cfg(feature = "std")]
 pub(crate) use plan::{Plan, Settings};

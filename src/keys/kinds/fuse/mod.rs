@@ -90,7 +90,7 @@ mod peel;
 #[cfg(feature = "std")]
 mod plan;
 #[cfg_attr(not(feature = "std"), expect(dead_code, reason = "only writers size filters"))]
-pub mod sizing;
+pub(crate) mod sizing;
 mod slots;
 #[cfg(all(test, feature = "std"))]
 mod tests;

@@ -58,6 +58,6 @@ pub(crate) fn fingerprint_bits_for_false_positive_rate(rate: f64) -> u32 {
 
 /// The rate at which absent keys pass fingerprints of `fingerprint_bits` bits, at most `MAX_FINGERPRINT_BITS`: 2⁻ᶠ.
 #[must_use]
-pub fn false_positive_rate(fingerprint_bits: u32) -> f64 {
+pub(crate) fn false_positive_rate(fingerprint_bits: u32) -> f64 {
     pow2(-(fingerprint_bits.min(MAX_FINGERPRINT_BITS) as i32))
 }

@@ -337,3 +337,9 @@ fn any_payload_answers() {
         }
     }
 }
+
+#[test]
+fn fingerprints_by_hand() {
+    assert_eq!(sizing::fingerprint_bits_for_false_positive_rate(1.0 / 256.0), 8);
+    assert_eq!(sizing::fingerprint_bits_for_false_positive_rate(0.01), 7);
+}

@@ -21,7 +21,7 @@
 //! Let M = U / n, so that the rate is 1/M and the least possible size is log₂ M bits an entry. Any code for n values
 //! out of U takes at least log₂ M + 1.44 bits a value. So 1.44 bits an entry are the price of storing the values as
 //! such. The code takes r + 1 + 1/(e^λ − 1) bits with λ = 2^r / M, which is 1.47 to 1.56 bits above log₂ M when r is
-//! best (A. Kiely, *Selecting the Golomb parameter in Rice coding*, 2004; `sizing::golomb`). The directory adds about
+//! best (A. Kiely, *Selecting the Golomb parameter in Rice coding*, 2004; `codes/sizing`). The directory adds about
 //! 0.21 bits. In all, a filter is 20 % above the least size at a rate of 1/317 and 17 % at 1/1000: the lower the rate,
 //! the less the constant matters. At 1 % an entry takes 8.26 bits in all.
 //!
@@ -42,7 +42,6 @@
 #[cfg(feature = "std")]
 mod plan;
 
-pub use crate::codes::sizing;
 #[cfg(feature = "std")]
 pub(crate) use plan::{Plan, Settings};
 

@@ -1,8 +1,8 @@
 //! The plan: from a size to a range and to the width of remainders.
 
-use super::{MAX_SHORT_REMAINDER_BITS, Params, short_range, sizing};
+use super::{MAX_SHORT_REMAINDER_BITS, Params, short_range};
 use crate::build::Output;
-use crate::codes::{self, ANCHOR_LEN, Buckets, ENTRIES_PER_BUCKET, GROUP, MAX_REMAINDER_BITS, Source};
+use crate::codes::{self, ANCHOR_LEN, Buckets, ENTRIES_PER_BUCKET, GROUP, MAX_REMAINDER_BITS, Source, sizing};
 use crate::keys::kinds::seam::{Built, Hashes, KindPlan, KindSettings, Mode, Planned, TooLong, Unbuilt};
 use crate::keys::kinds::size::Target;
 use crate::keys::kinds::speed::Speed;

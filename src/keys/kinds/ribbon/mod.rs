@@ -226,7 +226,7 @@ mod portable;
 mod row;
 mod search;
 #[cfg_attr(not(feature = "std"), expect(dead_code, reason = "only writers size filters"))]
-pub mod sizing;
+pub(crate) mod sizing;
 #[cfg(feature = "std")]
 mod stretch;
 #[cfg(all(test, feature = "std"))]

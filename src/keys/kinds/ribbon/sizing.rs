@@ -116,7 +116,7 @@ pub(crate) fn columns_for_false_positive_rate(rate: f64) -> (u32, u32) {
 /// The rate at which absent keys pass: 2⁻ʳ (1 − a/2), where *r* is `columns`, and *a*, the share of the slots that have
 /// one column more, is `wide_per_2_32` / 2³².
 #[must_use]
-pub fn false_positive_rate(columns: u32, wide_per_2_32: u32) -> f64 {
+pub(crate) fn false_positive_rate(columns: u32, wide_per_2_32: u32) -> f64 {
     pow2(-(columns.min(MAX_COLUMNS) as i32)) * (1.0 - f64::from(wide_per_2_32) / pow2(33))
 }
 

@@ -1,7 +1,7 @@
 //! Built filters against the definition: every equation of every entry holds, and no other claim is made of the bytes.
 
 use super::engine::Engine;
-use super::sizing::{MAX_COLUMNS, MIN_MILLISLOTS};
+use super::sizing::{self, MAX_COLUMNS, MIN_MILLISLOTS};
 use super::{KindView, Params, Plan, Settings, View};
 use crate::build::Output;
 use crate::hash::{KeyHash, mix};
@@ -140,7 +140,7 @@ fn engines_agree() {
     for columns in 1..=MAX_COLUMNS {
         for share in [0, 1 << 31] {
             let Ok(_) = Params::new([columns as u8, 1, 0], share, 0) else { continue };
-            let rate = super::sizing::false_positive_rate(columns, share as u32);
+            let rate = sizing::false_positive_rate(columns, share as u32);
             let hashes: Vec<u64> = (0..3_000).map(|i| mix(i + u64::from(columns))).collect();
             let (params, mut payload) = built(plan(rate, 965, 3_000), &hashes, false);
             for round in 0..3 {
@@ -166,7 +166,7 @@ fn engines_agree() {
 #[test]
 fn engines_agree_on_the_first_columns() {
     for (columns, share) in [(2, 0), (9, 1 << 31), (16, 0), (17, 1), (31, u32::MAX), (MAX_COLUMNS, 0)] {
-        let rate = super::sizing::false_positive_rate(columns, share);
+        let rate = sizing::false_positive_rate(columns, share);
         for num_entries in [100, 6_000] {
             let hashes: Vec<u64> = (0..num_entries).map(|i| mix(i + u64::from(columns))).collect();
             let (params, mut payload) = built(plan(rate, 965, num_entries), &hashes, false);
@@ -233,4 +233,11 @@ impl Layouts {
     fn portable(layout: super::Layout) -> super::Layout {
         super::Layout { engine: Engine::Portable(crate::cpu::Portable), ..layout }
     }
+}
+
+#[test]
+fn sizes_by_hand() {
+    assert!((sizing::bumped_share(965) - 0.0363).abs() < 1e-4);
+    assert_eq!(sizing::columns_for_false_positive_rate(1.0 / 256.0), (8, 0));
+    assert_eq!(sizing::columns_for_false_positive_rate(0.75 / 256.0), (8, 1 << 31));
 }

@@ -21,12 +21,15 @@
 //! factors to the product, the correlation being that of the two words' ball counts.
 //!
 //! Against a simulation of the model at 2 to 24 bits a key, at the best number of probes and two to either side, no
-//! difference beyond the noise of 0.1 to 0.4 % was seen (`src/sizing/tests.rs` repeats a part of it).
+//! difference beyond the noise of 0.1 to 0.4 % was seen (`tests.rs` repeats a part of it).
 
 use crate::math::fewest_millibits;
 
 mod model;
+mod poisson;
 mod probes;
+#[cfg(all(test, feature = "std"))]
+mod tests;
 
 use model::WordFill;
 #[cfg(test)]
@@ -55,16 +58,8 @@ const LEAST_MODELLED_MILLIBITS: u32 = 1_000;
 ///
 /// `num_probes` is 1 ..= 16 (more count as 16, none gives 1), `salt_bits` 0 ..= 6 (more count as 6). The rate is 1
 /// below 1 bit a key. It holds for filters of many lines; the hash floor is not included. Source: the [module](self).
-///
-/// ```
-/// use filterblock::sizing::blocked::false_positive_rate;
-///
-/// // 10 bits a key, 8 probes: 1.05 % without choice, 0.55 % with 16 salts a word.
-/// assert!((false_positive_rate(10_000, 8, 4) - 0.005_46).abs() < 0.000_03);
-/// assert!((false_positive_rate(10_000, 8, 0) - 0.010_49).abs() < 0.000_03);
-/// ```
 #[must_use]
-pub fn false_positive_rate(millibits: u32, num_probes: u32, salt_bits: u32) -> f64 {
+pub(crate) fn false_positive_rate(millibits: u32, num_probes: u32, salt_bits: u32) -> f64 {
     if num_probes == 0 || millibits < LEAST_MODELLED_MILLIBITS {
         return 1.0;
     }
@@ -83,35 +78,4 @@ pub(crate) fn millibits_for_false_positive_rate(rate: f64, salt_bits: u32) -> (u
         model::rate(&fill, millibits, num_probes(millibits, salt_bits)) <= rate
     });
     (millibits, num_probes(millibits, salt_bits))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_salt_bit_helps() {
-        for millibits in [4_000, 8_000, 12_000, 20_000] {
-            let mut before = 1.0;
-            for salt_bits in 0..=MAX_SALT_BITS {
-                let rate = false_positive_rate(millibits, best_num_probes(millibits, salt_bits), salt_bits);
-                assert!(rate < before, "{millibits}, {salt_bits} salt bits");
-                before = rate;
-            }
-        }
-        // Without choice, a line is a plain one of 512 bits: Putze et al. 2009, with the exact rate of a line's bits.
-        assert!((false_positive_rate(10_000, 6, 0) / 9.665e-3 - 1.0).abs() < 0.05);
-    }
-
-    #[test]
-    fn rates_saturate() {
-        assert_eq!(false_positive_rate(0, 8, 4), 1.0);
-        assert_eq!(false_positive_rate(999, 8, 4), 1.0);
-        assert_eq!(false_positive_rate(10_000, 0, 4), 1.0);
-        let at_the_limits = false_positive_rate(10_000, 16, 6);
-        assert_eq!(false_positive_rate(10_000, u32::MAX, u32::MAX), at_the_limits);
-        assert!(false_positive_rate(u32::MAX, 8, 0) < 1e-15);
-        assert_eq!(best_num_probes(0, 4), best_num_probes(2_000, 4));
-        assert_eq!(best_num_probes(u32::MAX, u32::MAX), 16);
-    }
 }

@@ -1,8 +1,8 @@
 //! The rate of a blocked filter with word-wise choice; the model is in the [parent](super)'s documentation.
 
+use super::poisson::Poisson;
 use super::{LEAST_MODELLED_MILLIBITS, MAX_NUM_PROBES};
 use crate::math::float::{powi, sqrt};
-use crate::math::poisson::Poisson;
 
 /// The number of bits of a line: the format's figure, repeated here because this module depends on no other.
 const BITS_PER_LINE: u32 = 512;

@@ -3,7 +3,7 @@
 //! The classical occupancy problem (Johnson & Kotz, *Urn Models and Their Application*, 1977, ch. 3). Its closed form
 //! is an alternating sum that cancels; every recurrence here adds positive terms only, so no digits are lost.
 
-use super::float::{exp, ln_1p};
+use crate::math::float::{exp, ln_1p};
 
 /// The most balls of [`distinct_bins`], and bins of [`all_hit`].
 pub(crate) const MAX_BALLS: u32 = 64;

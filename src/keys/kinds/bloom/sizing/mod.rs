@@ -10,9 +10,13 @@
 //! K. Christensen, A. Roginsky, M. Jimeno, *A new analysis of the false positive rate of a Bloom filter*, IPL 110
 //! (2010).
 
+mod occupancy;
+#[cfg(all(test, feature = "std"))]
+mod tests;
+
+use self::occupancy::{all_hit, distinct_bins};
 use crate::math::fewest_millibits;
 use crate::math::float::{LN_2, exp_m1, ln_1p, powi};
-use crate::math::occupancy::{self, all_hit, distinct_bins};
 
 /// The most probes a key that [`best_num_probes`] proposes and [`false_positive_rate`] handles.
 pub(crate) const MAX_NUM_PROBES: u32 = occupancy::MAX_BALLS;
@@ -48,14 +52,8 @@ pub(crate) fn approximate_false_positive_rate(num_bits: u64, num_entries: u64, n
 /// the result has about 11 digits at every size, in microseconds for 8 probes and milliseconds for 64.
 ///
 /// 0 for no entries; 1 for no bits, no probes, or more than 64. Rates under 1e-300 may come out as 0.
-///
-/// ```
-/// use filterblock::sizing::bloom::false_positive_rate;
-///
-/// assert!((false_positive_rate(1024, 100, 7) - 0.007_366_258).abs() < 1e-9);
-/// ```
 #[must_use]
-pub fn false_positive_rate(num_bits: u64, num_entries: u64, num_probes: u32) -> f64 {
+pub(crate) fn false_positive_rate(num_bits: u64, num_entries: u64, num_probes: u32) -> f64 {
     if num_entries == 0 {
         return 0.0;
     }
@@ -109,30 +107,4 @@ pub(crate) fn millibits_for_false_positive_rate(rate: f64) -> (u32, u32) {
         asymptotic_false_positive_rate(millibits, best_num_probes(millibits)) <= rate
     });
     (millibits, best_num_probes(millibits))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// One entry sets at most 64 of 1000 bits, which 64 probes of an absent key hardly ever all meet.
-    #[test]
-    fn the_most_probes_have_a_rate_and_more_have_none() {
-        assert!(false_positive_rate(1_000, 1, MAX_NUM_PROBES) < 1e-60);
-        assert_eq!(false_positive_rate(1_000, 1, MAX_NUM_PROBES + 1), 1.0);
-    }
-
-    #[test]
-    fn best_num_probes_is_the_best_of_all() {
-        for millibits in (1..100_000).step_by(7) {
-            let best = best_num_probes(millibits);
-            let rate = asymptotic_false_positive_rate(millibits, best);
-            for other in 1..=MAX_NUM_PROBES {
-                assert!(
-                    rate <= asymptotic_false_positive_rate(millibits, other),
-                    "{millibits}: {best} against {other}"
-                );
-            }
-        }
-    }
 }

@@ -5,7 +5,7 @@
 //! The bitwise OR of two filters of the same m, k and hash is the filter of the union of their entries, and the
 //! intersection follows by inclusion and exclusion.
 
-use super::float::ln_1p;
+use crate::math::float::ln_1p;
 
 /// The estimated number of entries of a filter with `num_set_bits` of `num_bits` bits set.
 ///
@@ -57,6 +57,11 @@ pub(crate) fn estimate_intersection(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::math::tests::{any_size, any_u32, assert_near};
+    use proptest::prelude::*;
+    use std::vec;
+    use std::vec::Vec;
+    use testkit::random::Random;
 
     #[test]
     fn estimates_saturate() {
@@ -72,5 +77,49 @@ mod tests {
         assert_eq!(estimate_intersection(100, 0, 0, 0, 7), 0.0);
         // Disjoint as far as the estimate goes: never below 0.
         assert_eq!(estimate_intersection(100, 10, 10, 30, 1), 0.0);
+    }
+
+    #[test]
+    fn examples() {
+        // 100 entries with 7 probes set about 507 of 1024 bits.
+        assert_near(estimate_entries(1024, 507, 7), 100.0, 0.2, "entries");
+        assert_eq!(estimate_entries(1024, 1024, 7), f64::INFINITY);
+        assert_near(estimate_union(1 << 16, 20_000, 6), 3_950.0, 50.0, "either");
+        assert_near(estimate_intersection(1024, 507, 507, 507, 7), 100.0, 0.2, "the same entries");
+    }
+
+    #[test]
+    fn cardinality_recovers_the_entries_of_a_simulated_filter() {
+        let (num_bits, num_probes) = (1usize << 16, 6);
+        let mut random = Random::new(3);
+        let filter_of = |entries: &[u64]| {
+            let mut bits = vec![false; num_bits];
+            for &entry in entries {
+                let mut probe = Random::new(entry);
+                for _ in 0..num_probes {
+                    bits[probe.below(num_bits as u64) as usize] = true;
+                }
+            }
+            bits
+        };
+        let entries: Vec<u64> = (0..9_000).map(|_| random.next()).collect();
+        let (a, b) = (filter_of(&entries[..6_000]), filter_of(&entries[4_000..]));
+        let set = |bits: &[bool]| bits.iter().filter(|&&bit| bit).count() as u64;
+        let union: Vec<bool> = a.iter().zip(&b).map(|(&a, &b)| a | b).collect();
+        let m = num_bits as u64;
+        // Standard errors: about 25, 40 and 50 entries.
+        assert_near(estimate_entries(m, set(&a), num_probes), 6_000.0, 100.0, "A");
+        assert_near(estimate_union(m, set(&union), num_probes), 9_000.0, 160.0, "A or B");
+        let both = estimate_intersection(m, set(&a), set(&b), set(&union), num_probes);
+        assert_near(both, 1_000.0 + 1_000.0, 200.0, "A and B");
+    }
+
+    proptest! {
+        #[test]
+        fn cardinality_is_never_nan(m in any_size(), a in any_size(), b in any_size(), u in any_size(), k in any_u32()) {
+            prop_assert!(estimate_entries(m, a, k) >= 0.0);
+            prop_assert!(estimate_union(m, u, k) >= 0.0);
+            prop_assert!(estimate_intersection(m, a, b, u, k) >= 0.0);
+        }
     }
 }

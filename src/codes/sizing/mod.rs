@@ -13,6 +13,9 @@
 //! A range per entry is at least 1 (distinct values) and at most `MAX_RANGE_PER_ENTRY`; values outside, and
 //! NaN, count as the nearer end (NaN as 1).
 
+#[cfg(all(test, feature = "std"))]
+mod tests;
+
 use crate::math::float::{exp_m1, ln_1p, pow2};
 
 /// 2^64: hashes have 64 bits, so no entry has a wider share of the universe.
@@ -38,14 +41,8 @@ fn divisor(remainder_bits: u32) -> f64 {
 
 /// The false-positive rate, 1 − e^(−1/M), where M is the range per entry: the share of the range that the entries take,
 /// as two of them may take the same value. The hash floor is not included. Source: the [module](self).
-///
-/// ```
-/// use filterblock::sizing::golomb::false_positive_rate;
-///
-/// assert!((false_positive_rate(128.0) - 1.0 / 128.0).abs() < 0.000_04);
-/// ```
 #[must_use]
-pub fn false_positive_rate(range_per_entry: f64) -> f64 {
+pub(crate) fn false_positive_rate(range_per_entry: f64) -> f64 {
     -exp_m1(-1.0 / clamp_range(range_per_entry))
 }
 
@@ -94,56 +91,4 @@ pub(crate) fn range_for_millibits(millibits_for_codes: u32) -> f64 {
         remainder_bits += 1;
     }
     clamp_range(range)
-}
-
-#[cfg(all(test, feature = "std"))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn constants() {
-        assert_eq!(LN_GOLDEN_RATIO, ((1.0 + 5f64.sqrt()) / 2.0).ln());
-        assert_eq!(MAX_RANGE_PER_ENTRY, pow2(64));
-    }
-
-    #[test]
-    fn the_best_remainder_is_the_best_of_all() {
-        for step in 0..2_000 {
-            let range = 1.02f64.powi(step);
-            let best = best_remainder_bits(range);
-            let least = code_bits_per_entry(range, best);
-            for other in 0..=MAX_REMAINDER_BITS {
-                assert!(least <= code_bits_per_entry(range, other) + 1e-12, "{range}: {best} against {other}");
-            }
-            // Between 1.4702 and 1.5628 bits above log2 M.
-            if (10.0..1e18).contains(&range) {
-                let over = least - range.log2();
-                assert!(over > 1.4701 && over < 1.5628, "{range}: {over}");
-            }
-        }
-    }
-
-    #[test]
-    fn ranges_for_a_size_invert_the_size() {
-        for millibits in (1_600..40_000).step_by(13) {
-            let range = range_for_millibits(millibits);
-            let code = code_bits_per_entry(range, best_remainder_bits(range));
-            assert!((code - f64::from(millibits) / 1_000.0).abs() < 1e-12, "{millibits}: {code}");
-        }
-        assert_eq!(range_for_millibits(0), 1.0);
-        assert_eq!(range_for_millibits(1_581), 1.0);
-        assert!(range_for_millibits(1_583) > 1.0);
-        assert_eq!(range_for_millibits(u32::MAX), MAX_RANGE_PER_ENTRY);
-    }
-
-    #[test]
-    fn sizes_saturate() {
-        for range in [f64::NAN, f64::NEG_INFINITY, -1.0, 0.0, 1.0] {
-            assert_eq!(code_bits_per_entry(range, 0), code_bits_per_entry(1.0, 0));
-            assert_eq!(best_remainder_bits(range), 0);
-        }
-        assert_eq!(best_remainder_bits(f64::INFINITY), 63);
-        assert_eq!(code_bits_per_entry(f64::MAX, 63), code_bits_per_entry(2f64.powi(64), 63));
-        assert_eq!(code_bits_per_entry(100.0, u32::MAX), f64::from(u32::MAX) + 1.0);
-    }
 }

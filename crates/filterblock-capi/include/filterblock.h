@@ -107,9 +107,9 @@ enum filterblock_status
     // A setting or a text of a policy is outside its legal range.
     FILTERBLOCK_STATUS_SETTING = 5,
     // The policy has no block for what was added: the entries exceed its cap in bytes or what the format can describe,
-    // or no seed solves them; a key is of a form of which the transform makes no entries; keys are no integers where a
-    // range filter's policy asks for them, or not in order where partitions need it; or nothing was added. The table has no
-    // filter.
+    // or no seed solves them; a key is of a form of which the transform makes no entries; keys are not integers where
+    // a range filter's policy asks for them, or not in order where partitions need it; or nothing was added. The table
+    // has no filter.
     FILTERBLOCK_STATUS_NOT_BUILT = 6,
     // The memory is too short for the block.
     FILTERBLOCK_STATUS_TOO_SHORT = 7,
@@ -221,7 +221,7 @@ typedef struct filterblock_allocator {
     void (*free)(void *context, void *memory, size_t len);
 } filterblock_allocator;
 
-// The caller's expectations of a block that it opens. Start from `FILTERBLOCK_OPEN_OPTIONS_INIT`: zeros, but for
+// The caller's expectations of a block that it opens. Start from `FILTERBLOCK_OPEN_OPTIONS_INIT`: zeros, except
 // `size`. Later versions append fields; a field that is set and unknown to the library is an error.
 typedef struct filterblock_open_options {
     // The size, `sizeof(filterblock_open_options)`.
@@ -248,7 +248,7 @@ typedef struct filterblock_info {
     uint64_t block_len;
     // The seed, or the id of the secret key.
     uint64_t seed;
-    // The kind: one of `FILTERBLOCK_KIND_*`, or that of a kind which is newer than the header.
+    // The kind: one of `FILTERBLOCK_KIND_*`, or the tag of a kind that is newer than the header.
     uint32_t kind;
     // The hash function: 1 is XXH3 with a seed, 2 is SipHash under a secret key.
     uint32_t hash_id;
@@ -296,7 +296,7 @@ typedef struct filterblock_range_info {
     size_t size;
     // The number of distinct keys.
     uint64_t num_keys;
-    // The number of keys, and groups of keys, that are told apart.
+    // The number of leaves: keys and groups of keys that are distinguished.
     uint64_t num_leaves;
     // The length of the block in bytes.
     uint64_t block_len;
@@ -313,8 +313,8 @@ typedef struct filterblock_range_info {
 typedef struct filterblock_range_bound {
     // The key's bytes.
     const void *key;
-    // Their number. With 0 this is no bound, as if a null pointer was given in its place: so a structure of zeros is none,
-    // and neither is an empty string of C++ or of RocksDB.
+    // Their number. With 0 there is no bound, as if a null pointer was given in its place: a structure of zeros is no
+    // bound, nor is an empty string of C++ or of RocksDB.
     size_t key_len;
     // A 0 if the key itself is in the range, a 1 if it is not. A range with any other number is *maybe*.
     uint32_t is_excluded;
@@ -324,7 +324,7 @@ typedef struct filterblock_range_bound {
 extern "C" {
 #endif // __cplusplus
 
-// `FILTERBLOCK_ABI_VERSION` of the library in use: compare it with that of the header.
+// `FILTERBLOCK_ABI_VERSION` of the library in use: compare it with the header's.
 uint32_t filterblock_abi_version(void);
 
 // The library's version, such as "0.1.0", as a static text.
@@ -472,10 +472,10 @@ filterblock_status filterblock_builder_finish_into(struct filterblock_builder *b
                                                    struct filterblock_error *error);
 
 // Writes the block of what was added to memory of the caller's allocator, without a second copy, and gives it to the
-// caller: `*len` bytes at `*memory`. `*capacity`, unless null, is the length that `alloc` was asked for, with which
+// caller: `*len` bytes at `*memory`. `*capacity`, unless null, is the length that `alloc` was called with, with which
 // the memory is to be freed: it is more than `*len` where the block's length depends on the keys (never for a range
-// filter, of which there are two copies meanwhile). After an error
-// `*memory` is null, and all memory has been given back. For the rest see `filterblock_builder_finish_into`.
+// filter, of which there are two copies meanwhile). After an error `*memory` is null, and all memory has been given
+// back. For the rest see `filterblock_builder_finish_into`.
 filterblock_status filterblock_builder_finish_with(struct filterblock_builder *builder,
                                                    const struct filterblock_allocator *allocator,
                                                    void **memory,
@@ -531,9 +531,9 @@ filterblock_status filterblock_compact_build(const struct filterblock_policy *po
                                              size_t *capacity,
                                              struct filterblock_error *error);
 
-// Whether a compact frame, written under `policy`, may hold a key; false is certain. Opens the frame, in constant
-// time, and never fails: a frame that cannot be read is *maybe*, and counted. `counters` may be null; frames that can
-// be read are not counted.
+// Returns whether a compact frame, written under `policy`, may hold a key; false is certain. Opens the frame, in
+// constant time, and never fails: a frame that cannot be read is *maybe*, and counted. `counters` may be null; frames
+// that can be read are not counted.
 bool filterblock_compact_may_contain(const struct filterblock_policy *policy,
                                      const void *frame,
                                      size_t frame_len,
@@ -657,12 +657,12 @@ void filterblock_reader_may_contain_keys(const struct filterblock_reader *reader
 // The text is "range:BITS", as "range:14", or "range:fpr=RATE,len=LENGTH", as "range:fpr=1%,len=1024", the latter with
 // ",form=integers" or without; both may end with ",self_check=off". Others are `FILTERBLOCK_STATUS_SETTING`.
 //
-// BITS is about how many bits the block has for each key, from 2 to 200. From 10 on for integers and 12 to 16 on for text
-// all keys are told apart; more bits see smaller gaps between keys. RATE and LENGTH are for integers, most significant
-// byte first: keys of one length, of at most 16 bytes after those that all begin with. Of the empty ranges of up to
-// LENGTH integers the share RATE passes. A filter of keys that are no such integers has the other form, and no rate,
-// which `filterblock_range_reader_info` shows; with ",form=integers" it is not built (`FILTERBLOCK_STATUS_NOT_BUILT`, with
-// the reason).
+// BITS is about how many bits the block has for each key, from 2 to 200. From 10 on for integers and 12 to 24 on for
+// text all keys are distinguished; more bits see smaller gaps between keys. RATE and LENGTH are for integers, most
+// significant byte first: keys of one length, of at most 16 bytes after those that all begin with. Of the empty ranges
+// of up to LENGTH integers the share RATE passes. A filter of keys that are not such integers has the other form, and
+// no rate, which `filterblock_range_reader_info` shows; with ",form=integers" it is not built
+// (`FILTERBLOCK_STATUS_NOT_BUILT`, with the reason).
 //
 // A filter has at most 2^32 - 1 keys, or the finish is `FILTERBLOCK_STATUS_NOT_BUILT`. Nothing is hashed: range filters
 // have no seed, secret key or transform, and rows and hashes are not added.
@@ -695,30 +695,30 @@ filterblock_status filterblock_range_reader_info(const struct filterblock_range_
 double filterblock_range_reader_false_positive_rate(const struct filterblock_range_reader *reader,
                                                     uint64_t range_len);
 
-// Whether the table may have a key between two bounds; false is certain. A null pointer and a bound of length 0 are
-// no bound: two are the range of all keys. If the lower bound is above the upper one, or both are one key and one of them
-// excludes it, the answer is *maybe*: no right scan has such bounds. Takes time in proportion to the length of the bounds
-// and, of cut keys, to the logarithm of the number of keys; of integers, mostly .1 microseconds, and some tens of them
-// whatever the bytes.
+// Returns whether the table may have a key between two bounds; false is certain. A null pointer and a bound of length
+// 0 are no bound: two are the range of all keys. If the lower bound is above the upper one, or both are one key and
+// one of them excludes it, the answer is *maybe*: no right scan has such bounds. Takes time in proportion to the
+// length of the bounds and, of cut keys, to the logarithm of the number of keys; of integers, mostly .1 microseconds,
+// and some tens of them whatever the bytes.
 bool filterblock_range_reader_may_contain_range(const struct filterblock_range_reader *reader,
                                                 const struct filterblock_range_bound *lower,
                                                 const struct filterblock_range_bound *upper);
 
-// Whether the table may have a key that begins with a prefix, of any length; false is certain.
+// Returns whether the table may have a key that begins with a prefix, of any length; false is certain.
 bool filterblock_range_reader_may_contain_prefix(const struct filterblock_range_reader *reader,
                                                  const void *prefix,
                                                  size_t prefix_len);
 
-// Whether the table may have a key; false is certain. A filter of keys denies more of them in as many bytes.
+// Returns whether the table may have a key; false is certain. A filter of keys denies more of them in as many bytes.
 bool filterblock_range_reader_may_contain(const struct filterblock_range_reader *reader,
                                           const void *key,
                                           size_t key_len);
 
-// What the counts of a snapshot show: `*findings` is the sum of `FILTERBLOCK_FINDING_*`, 0 if filters are in use and
+// Interprets the counts of a snapshot: `*findings` is the sum of `FILTERBLOCK_FINDING_*`, 0 if filters are in use and
 // deny keys. The `out_len` bytes at `out` get a line for each finding, with its consequence and the next step, and one
 // for what filters have saved, and a NUL; they may be null, and are truncated to what fits. Filters that are never
-// queried, never opened or never deny change no answer, so nothing else reveals them: an engine prints the text now and
-// then, and asserts in its tests that there is no finding.
+// queried, never opened or never deny change no answer, so nothing else reveals them: an engine prints the text now
+// and then, and asserts in its tests that there is no finding.
 filterblock_status filterblock_verdict(const struct filterblock_counters_snapshot *snapshot,
                                        uint32_t *findings,
                                        char *out,

@@ -1,6 +1,6 @@
 //! The parts that calls share: arguments from C, results to C, and panics, which stay on this side.
 //!
-//! The type of a parameter is what rule 1 says of its pointer, so most calls need no `unsafe`:
+//! The type of a parameter states what rule 1 requires of its pointer, so most calls need no `unsafe`:
 //!
 //! | type | pointer |
 //! |---|---|
@@ -16,7 +16,7 @@ use core::mem::MaybeUninit;
 use core::{ptr, slice};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Whether an array can be there: not at a null pointer, nor crooked, nor longer than the address space.
+/// Returns whether an array can be there: not at a null pointer, nor crooked, nor longer than the address space.
 #[inline]
 fn is_possible<T>(items: *const T, len: usize) -> bool {
     !items.is_null() && items.is_aligned() && len <= isize::MAX as usize / size_of::<T>()
@@ -163,7 +163,7 @@ mod tests {
     use core::mem::MaybeUninit;
     use core::ptr;
 
-    /// What `run` makes of a call: the status, twice, and the message.
+    /// The outcome of a call by `run`: the status, twice, and the message.
     fn report(call: impl FnOnce() -> Result<(), Failure>) -> (Status, Status, String) {
         let mut error = MaybeUninit::new(Error {
             status: Status::Incomplete,
@@ -217,7 +217,7 @@ mod tests {
     fn arrays_that_cannot_be_are_refused() {
         let mut items = [0u64; 4];
         let crooked = items.as_mut_ptr().cast::<u8>().wrapping_add(1).cast::<u64>();
-        // SAFETY: refused without being touched, but for those that are whole or empty.
+        // SAFETY: refused without being touched, except whole or empty ones.
         unsafe {
             assert_eq!(filled(items.as_mut_ptr(), 4, 7), Some(&mut [7; 4][..]));
             assert_eq!(array(items.as_ptr(), 4), Some(&[7; 4][..]));

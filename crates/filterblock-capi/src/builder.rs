@@ -21,7 +21,7 @@ pub struct Builder {
     notes: Notes,
 }
 
-/// What a builder makes.
+/// The kinds of builder.
 enum Made {
     Keys(FilterBlockBuilder),
     Ranges(RangeFilterBuilder),
@@ -53,7 +53,7 @@ impl Builder {
     }
 }
 
-/// What is noted of a builder's calls.
+/// Notes of a builder's calls.
 pub(crate) struct Notes {
     /// The reason why a key may be missing.
     incomplete: Option<Status>,
@@ -260,7 +260,7 @@ impl Frame {
         }
     }
 
-    /// Finishes into memory of the caller's allocator. Returns the memory with the length that was asked for, and the
+    /// Finishes into memory of the caller's allocator. Returns the memory with the length that was requested, and the
     /// length of the frame.
     ///
     /// # Safety
@@ -396,10 +396,10 @@ fn finish_ranges<M: AsMut<[u8]>>(
 }
 
 /// Writes the block of what was added to memory of the caller's allocator, without a second copy, and gives it to the
-/// caller: `*len` bytes at `*memory`. `*capacity`, unless null, is the length that `alloc` was asked for, with which
+/// caller: `*len` bytes at `*memory`. `*capacity`, unless null, is the length that `alloc` was called with, with which
 /// the memory is to be freed: it is more than `*len` where the block's length depends on the keys (never for a range
-/// filter, of which there are two copies meanwhile). After an error
-/// `*memory` is null, and all memory has been given back. For the rest see `filterblock_builder_finish_into`.
+/// filter, of which there are two copies meanwhile). After an error `*memory` is null, and all memory has been given
+/// back. For the rest see `filterblock_builder_finish_into`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn filterblock_builder_finish_with(
     builder: Option<&mut Builder>,

@@ -55,9 +55,9 @@ pub unsafe extern "C" fn filterblock_compact_build(
     })
 }
 
-/// Whether a compact frame, written under `policy`, may hold a key; false is certain. Opens the frame, in constant
-/// time, and never fails: a frame that cannot be read is *maybe*, and counted. `counters` may be null; frames that can
-/// be read are not counted.
+/// Returns whether a compact frame, written under `policy`, may hold a key; false is certain. Opens the frame, in
+/// constant time, and never fails: a frame that cannot be read is *maybe*, and counted. `counters` may be null; frames
+/// that can be read are not counted.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn filterblock_compact_may_contain(
     policy: Option<&Policy>,

@@ -46,7 +46,7 @@ use core::ffi::{CStr, c_char};
 /// library; functions and fields that are added leave it as it is.
 pub const FILTERBLOCK_ABI_VERSION: u32 = 1;
 
-/// `FILTERBLOCK_ABI_VERSION` of the library in use: compare it with that of the header.
+/// `FILTERBLOCK_ABI_VERSION` of the library in use: compare it with the header's.
 #[unsafe(no_mangle)]
 pub extern "C" fn filterblock_abi_version() -> u32 {
     FILTERBLOCK_ABI_VERSION

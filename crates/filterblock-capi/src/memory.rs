@@ -46,7 +46,7 @@ impl<'a> Allocated<'a> {
         Ok(Self { allocator, memory: memory.ok_or_else(Failure::no_memory)? })
     }
 
-    /// Gives the memory to the caller, with the length that was asked for.
+    /// Gives the memory to the caller, with the length that was requested.
     pub(crate) fn into_raw(mut self) -> (*mut c_void, usize) {
         let memory = core::mem::take(&mut self.memory);
         core::mem::forget(self);

@@ -30,7 +30,7 @@ impl Store {
     }
 }
 
-/// What makes a filter in partitions: a builder that is used up by its finish, and the index until it is taken.
+/// The state of a filter in partitions: a builder that is used up by its finish, and the index until it is taken.
 pub(crate) struct Partitions {
     policy: FilterPolicy,
     limit: PartitionLimit,

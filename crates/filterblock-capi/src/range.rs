@@ -18,12 +18,12 @@ use filterblock::range::{RangeFilter, RangeForm};
 /// The text is "range:BITS", as "range:14", or "range:fpr=RATE,len=LENGTH", as "range:fpr=1%,len=1024", the latter with
 /// ",form=integers" or without; both may end with ",self_check=off". Others are `FILTERBLOCK_STATUS_SETTING`.
 ///
-/// BITS is about how many bits the block has for each key, from 2 to 200. From 10 on for integers and 12 to 16 on for text
-/// all keys are told apart; more bits see smaller gaps between keys. RATE and LENGTH are for integers, most significant
-/// byte first: keys of one length, of at most 16 bytes after those that all begin with. Of the empty ranges of up to
-/// LENGTH integers the share RATE passes. A filter of keys that are no such integers has the other form, and no rate,
-/// which `filterblock_range_reader_info` shows; with ",form=integers" it is not built (`FILTERBLOCK_STATUS_NOT_BUILT`, with
-/// the reason).
+/// BITS is about how many bits the block has for each key, from 2 to 200. From 10 on for integers and 12 to 24 on for
+/// text all keys are distinguished; more bits see smaller gaps between keys. RATE and LENGTH are for integers, most
+/// significant byte first: keys of one length, of at most 16 bytes after those that all begin with. Of the empty ranges
+/// of up to LENGTH integers the share RATE passes. A filter of keys that are not such integers has the other form, and
+/// no rate, which `filterblock_range_reader_info` shows; with ",form=integers" it is not built
+/// (`FILTERBLOCK_STATUS_NOT_BUILT`, with the reason).
 ///
 /// A filter has at most 2^32 - 1 keys, or the finish is `FILTERBLOCK_STATUS_NOT_BUILT`. Nothing is hashed: range filters
 /// have no seed, secret key or transform, and rows and hashes are not added.
@@ -98,7 +98,7 @@ pub struct RangeInfo {
     size: usize,
     /// The number of distinct keys.
     num_keys: u64,
-    /// The number of keys, and groups of keys, that are told apart.
+    /// The number of leaves: keys and groups of keys that are distinguished.
     num_leaves: u64,
     /// The length of the block in bytes.
     block_len: u64,
@@ -148,8 +148,8 @@ pub extern "C" fn filterblock_range_reader_false_positive_rate(reader: Option<&R
 pub struct RangeBound {
     /// The key's bytes.
     key: *const c_void,
-    /// Their number. With 0 this is no bound, as if a null pointer was given in its place: so a structure of zeros is none,
-    /// and neither is an empty string of C++ or of RocksDB.
+    /// Their number. With 0 there is no bound, as if a null pointer was given in its place: a structure of zeros is no
+    /// bound, nor is an empty string of C++ or of RocksDB.
     key_len: usize,
     /// A 0 if the key itself is in the range, a 1 if it is not. A range with any other number is *maybe*.
     is_excluded: u32,
@@ -171,11 +171,11 @@ unsafe fn bound_of<'a>(bound: Option<&RangeBound>) -> Option<Bound<&'a [u8]>> {
     }
 }
 
-/// Whether the table may have a key between two bounds; false is certain. A null pointer and a bound of length 0 are
-/// no bound: two are the range of all keys. If the lower bound is above the upper one, or both are one key and one of them
-/// excludes it, the answer is *maybe*: no right scan has such bounds. Takes time in proportion to the length of the bounds
-/// and, of cut keys, to the logarithm of the number of keys; of integers, mostly .1 microseconds, and some tens of them
-/// whatever the bytes.
+/// Returns whether the table may have a key between two bounds; false is certain. A null pointer and a bound of length
+/// 0 are no bound: two are the range of all keys. If the lower bound is above the upper one, or both are one key and
+/// one of them excludes it, the answer is *maybe*: no right scan has such bounds. Takes time in proportion to the
+/// length of the bounds and, of cut keys, to the logarithm of the number of keys; of integers, mostly .1 microseconds,
+/// and some tens of them whatever the bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn filterblock_range_reader_may_contain_range(
     reader: Option<&RangeReader>,
@@ -187,7 +187,7 @@ pub unsafe extern "C" fn filterblock_range_reader_may_contain_range(
     answer(reader, bounds, |filter, (lower, upper)| filter.may_contain_range(lower, upper))
 }
 
-/// Whether the table may have a key that begins with a prefix, of any length; false is certain.
+/// Returns whether the table may have a key that begins with a prefix, of any length; false is certain.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn filterblock_range_reader_may_contain_prefix(
     reader: Option<&RangeReader>,
@@ -198,7 +198,7 @@ pub unsafe extern "C" fn filterblock_range_reader_may_contain_prefix(
     answer(reader, unsafe { bytes(prefix, prefix_len) }, |filter, prefix| filter.may_contain_prefix(prefix))
 }
 
-/// Whether the table may have a key; false is certain. A filter of keys denies more of them in as many bytes.
+/// Returns whether the table may have a key; false is certain. A filter of keys denies more of them in as many bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn filterblock_range_reader_may_contain(
     reader: Option<&RangeReader>,

@@ -37,7 +37,7 @@ const _: fn() = || {
     shared::<Reader>();
 };
 
-/// The caller's expectations of a block that it opens. Start from `FILTERBLOCK_OPEN_OPTIONS_INIT`: zeros, but for
+/// The caller's expectations of a block that it opens. Start from `FILTERBLOCK_OPEN_OPTIONS_INIT`: zeros, except
 /// `size`. Later versions append fields; a field that is set and unknown to the library is an error.
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -219,7 +219,7 @@ pub struct Info {
     block_len: u64,
     /// The seed, or the id of the secret key.
     seed: u64,
-    /// The kind: one of `FILTERBLOCK_KIND_*`, or that of a kind which is newer than the header.
+    /// The kind: one of `FILTERBLOCK_KIND_*`, or the tag of a kind that is newer than the header.
     kind: u32,
     /// The hash function: 1 is XXH3 with a seed, 2 is SipHash under a secret key.
     hash_id: u32,

@@ -24,9 +24,9 @@ pub enum Status {
     /// A setting or a text of a policy is outside its legal range.
     Setting = 5,
     /// The policy has no block for what was added: the entries exceed its cap in bytes or what the format can describe,
-    /// or no seed solves them; a key is of a form of which the transform makes no entries; keys are no integers where a
-    /// range filter's policy asks for them, or not in order where partitions need it; or nothing was added. The table has no
-    /// filter.
+    /// or no seed solves them; a key is of a form of which the transform makes no entries; keys are not integers where
+    /// a range filter's policy asks for them, or not in order where partitions need it; or nothing was added. The table
+    /// has no filter.
     NotBuilt = 6,
     /// The memory is too short for the block.
     TooShort = 7,

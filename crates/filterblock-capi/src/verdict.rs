@@ -32,11 +32,11 @@ pub const FILTERBLOCK_VERDICT_SIZE: usize = 1536;
 /// Fewer queries do not show what a workload is like: all may be for keys that are there.
 const MIN_QUERIES: u64 = 1000;
 
-/// What the counts of a snapshot show: `*findings` is the sum of `FILTERBLOCK_FINDING_*`, 0 if filters are in use and
+/// Interprets the counts of a snapshot: `*findings` is the sum of `FILTERBLOCK_FINDING_*`, 0 if filters are in use and
 /// deny keys. The `out_len` bytes at `out` get a line for each finding, with its consequence and the next step, and one
 /// for what filters have saved, and a NUL; they may be null, and are truncated to what fits. Filters that are never
-/// queried, never opened or never deny change no answer, so nothing else reveals them: an engine prints the text now and
-/// then, and asserts in its tests that there is no finding.
+/// queried, never opened or never deny change no answer, so nothing else reveals them: an engine prints the text now
+/// and then, and asserts in its tests that there is no finding.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn filterblock_verdict(
     snapshot: *const CountersSnapshot,

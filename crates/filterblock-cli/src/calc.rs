@@ -88,7 +88,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(Code::Ok.into())
 }
 
-/// What an automatic policy chooses; `None` without a number of entries.
+/// The choice of an automatic policy; `None` without a number of entries.
 fn choice(args: &Args) -> Option<Choice> {
     let size = match (args.fpr, args.bits_per_key, args.max_bytes) {
         (Some(rate), None, None) => Size::FalsePositiveRate(rate),
@@ -185,7 +185,7 @@ struct Row {
     cost: Option<Map<String, Value>>,
 }
 
-/// What a kind costs over the life of a table.
+/// The cost of a kind over the life of a table.
 fn cost_figures(cost: &KindCost) -> Map<String, Value> {
     object([
         ("build_ns", cost.build_ns.into()),
@@ -197,7 +197,7 @@ fn cost_figures(cost: &KindCost) -> Map<String, Value> {
     ])
 }
 
-/// What is chosen, and for which workload.
+/// The choice, and its workload.
 fn choice_figures(choice: &Choice) -> Map<String, Value> {
     let workload = choice.workload();
     object([

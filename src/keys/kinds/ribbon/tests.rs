@@ -38,8 +38,8 @@ fn every_entry_is_found() {
     }
 }
 
-/// Whether the repeated hash is held by the first layer, bumped, or in a layer that bumps none; with one column every
-/// second equation that follows from others is not a contradiction.
+/// Returns whether the repeated hash is held by the first layer, bumped, or in a layer that bumps none; with one column
+/// every second equation that follows from others is not a contradiction.
 #[test]
 fn a_repeated_hash_is_found() {
     for num_entries in [1, 2, 100, 4_096, 6_000, 20_000] {

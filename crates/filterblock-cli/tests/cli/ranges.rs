@@ -281,7 +281,7 @@ fn what_does_not_suit_a_filter_is_refused_with_the_remedy() {
     ] {
         let message = place.expect_failure(3, line);
         assert!(
-            message.contains("range v1): a range filter where a filter of keys is expected. It answers"),
+            message.contains("range v1): a range filter (kind 6) where a filter of keys is expected. It answers"),
             "{message}"
         );
         assert_eq!(commands(&message), ["filterblock inspect r.fb"]);

@@ -89,7 +89,7 @@ fn table(table: &[u8], end_len: u64) -> Checked {
     let all = 1 << LEN;
     let mut taken: u64 = if end_len == 0 { 0 } else { 1 << (LEN - end_len) };
     for len in table.iter().flat_map(|byte| [u64::from(byte & 15), u64::from(byte >> 4)]).filter(|&len| len > 0) {
-        let least = (0..=LEN).find(|len| taken.is_multiple_of(1 << (LEN - len))).expect("12 divides all");
+        let least = (0..=LEN).find(|len| taken % (1 << (LEN - len)) == 0).expect("12 divides all");
         in_range("code_len", len, least, LEN)?;
         taken += 1 << (LEN - len);
         in_range("code", taken, 0, all).map_err(|_| DecodeError::Parameter {

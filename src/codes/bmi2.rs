@@ -1,4 +1,5 @@
-//! The portable search compiled for processors that count ones and shift by registers in one instruction.
+//! The portable search compiled for processors that count ones and shift by registers in one instruction: .94 to .97 of
+//! the time on a Zen 5.
 
 use super::{Layout, portable};
 use crate::cpu::{Portable, bmi2};

@@ -35,7 +35,7 @@
 //!   left to the portable search.
 //!
 //! On a Zen 5 processor, absent keys of filters at 1 % take 18 ns among ten thousand with AVX2, for hashes and remainders
-//! of up to 9 bits (.43 of the portable search), and with AVX-512 13.6 (.75 of AVX2; .81 at a million keys, .86 at 20
+//! of up to 9 bits (.45 of the portable search), and with AVX-512 13.6 (.75 of AVX2; .81 at a million keys, .86 at 20
 //! million). AVX-512 alone unpacks remainders of up to 24 bits: at .01 % it takes .34 of the portable search, and ranges
 //! of integers .47 to .57. Payloads beyond 4 MiB prefetch the codes where the bucket is expected while the directory is
 //! read; batches among 50 million keys take half the time. A query still takes about twice the time of ribbon's.

@@ -5,9 +5,9 @@
 proves "reads out of bounds" "no read past a page that cannot be read, in assembly as well"
 guard_pages_lane() {
   lean cargo test -p filterblock --lib --test guard_pages -- --nocapture guard_pages out_of_bounds
-  guard_page_control "the second half of a line is read behind it" src/filter/blocked/avx2/probe.rs \
+  guard_page_control "the second half of a line is read behind it" src/keys/kinds/blocked/avx2/probe.rs \
     's/"vmovdqu ymm2, \[{line} + 32\]"/"vmovdqu ymm2, [{line} + 64]"/'
-  guard_page_control "the last columns are read as if others followed" src/filter/ribbon/avx2.rs \
+  guard_page_control "the last columns are read as if others followed" src/keys/kinds/ribbon/avx2.rs \
     's/window.second + GROUP_LEN > payload.len()/window.second > payload.len()/'
 }
 
@@ -37,7 +37,7 @@ guard_page_control() {
     CARGO_TARGET_DIR=$PWD/target/mistaken lean cargo test --quiet -p filterblock --lib --no-run --message-format json |
       sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | tail -n 1
   )
-  output=$("$tests" --test-threads 1 filter::guard_pages 2>&1) || status=$?
+  output=$("$tests" --test-threads 1 keys::kinds::guard_pages 2>&1) || status=$?
   # 128 and the number of SIGSEGV.
   if [ "$status" != 139 ]; then
     echo "$output"

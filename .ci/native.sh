@@ -118,8 +118,8 @@ interface_lane() {
       *) ln -s "$PWD/$entry" "$copy/" ;;
     esac
   done
-  sed -i 's/\bprobe_tables,//' "$copy/src/lib.rs"
-  echo 'pub(crate) use block::probe_tables;' >>"$copy/src/lib.rs"
+  sed -i '/^pub use keys/s/, probe_tables//' "$copy/src/lib.rs"
+  echo 'pub(crate) use keys::probe_tables;' >>"$copy/src/lib.rs"
   must_report "function filterblock::probe_tables" cargo semver-checks --manifest-path "$copy/Cargo.toml" \
     --baseline-root "$PWD" --release-type patch
   release=$(git log -1 --diff-filter=A --format=%H -- '.ci/frozen/*.sha256' 2>/dev/null || true)
@@ -139,7 +139,7 @@ proves "engines, optimised" "the engines of this processor, in a release build"
 engines_lane() {
   report_missing_engines
   lean cargo test -p filterblock --release --config profile.release.package.filterblock.codegen-units=1 \
-    --lib filter:: -- --nocapture
+    --lib -- --nocapture keys::kinds:: codes::
 }
 
 # Engines that this processor cannot run.

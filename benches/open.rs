@@ -11,7 +11,7 @@ mod common;
 use clock::time_ns;
 use common::{Key, Keys, build};
 use filterblock::partition::{PartitionHandle, PartitionLimit, PartitionedFilter, PartitionedFilterBuilder};
-use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy, OpenOptions};
+use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy, OpenOptions, Query};
 use std::convert::Infallible;
 use std::hint::black_box;
 
@@ -87,8 +87,8 @@ fn cached_partitions(word: &str) {
             show(&name, || {
                 let key = next.next().expect("endless");
                 let answer = match keeps_opened {
-                    true => filter.may_contain(key, |p| Ok::<_, Infallible>(&opened[p.number as usize])),
-                    false => filter.may_contain(key, |p| Ok::<_, Infallible>(&blocks[p.number as usize])),
+                    true => filter.may_match(Query::Key(key), |p| Ok::<_, Infallible>(&opened[p.number as usize])),
+                    false => filter.may_match(Query::Key(key), |p| Ok::<_, Infallible>(&blocks[p.number as usize])),
                 };
                 _ = black_box(answer);
             });

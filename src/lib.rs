@@ -39,9 +39,9 @@
 //! # Keys and entries
 //!
 //! A filter holds *entries*: what a [`KeyTransform`] makes of keys. Calls named after keys
-//! ([`add_key`](FilterBlockBuilder::add_key), [`may_contain`](FilterBlock::may_contain), and those for prefixes, rows
-//! and rows with columns) apply the block's transform; calls named after entries or hashes take what the engine has
-//! transformed or hashed itself. A key that has no entry is *maybe*.
+//! ([`add_key`](FilterBlockBuilder::add_key), [`may_contain`](FilterBlock::may_contain)) apply the block's transform, and so
+//! does [`may_match`](FilterBlock::may_match), which takes any [`Query`]; calls named after entries or hashes take what
+//! the engine has transformed or hashed itself. A key that has no entry is *maybe*.
 //!
 //! # Names of settings
 //!
@@ -102,6 +102,7 @@ mod keys;
 mod kind;
 mod math;
 pub mod partition;
+mod query;
 mod ranges;
 
 pub use cpu::detected_engines;
@@ -119,6 +120,7 @@ pub use keys::{AlignedBytes, CombineError, FilterBlockBuilder};
 pub use keys::{CompactFrameReader, FilterBlock, FilterBlockReader, ThinError, probe_tables};
 pub use kind::{BlockKind, FilterKind, UnknownKindName};
 pub use math::bits_lower_bound;
+pub use query::Query;
 
 pub mod range {
     //! Filters of ranges: whether a table may have a key between two bounds, or with a prefix.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// The modules of `src` from the bottom up: each may import those before its own. `keys` and `ranges` are the two
 /// families, and know nothing of each other; in `keys/kinds` a folder is a kind. Between packages the compiler enforces
 /// this.
-const LAYERS: &str = "kind bytes bits cpu math error hash build codes frame keys ranges partition";
+const LAYERS: &str = "kind query bytes bits cpu math error hash build codes frame keys ranges partition";
 const STRANGERS: [&str; 2] = ["keys", "ranges"];
 
 /// The most modules of a folder, and the longest chain of imports among them.

@@ -6,12 +6,12 @@ use core::fmt::{Debug, Display};
 use core::hash::Hash;
 use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::str::FromStr;
-use filterblock::partition::{OpenedPartition, PartitionError, PartitionHandle, PartitionLookup, PartitionedFilter};
-use filterblock::partition::{PartitionedRangeFilter, RangeLookup};
+use filterblock::partition::PartitionedRangeFilter;
+use filterblock::partition::{Lookup, OpenedPartition, PartitionError, PartitionHandle, PartitionedFilter};
 use filterblock::range::{RangeFilter, RangeForm};
 use filterblock::{
     CompactFrameReader, CustomTransform, DecodeError, DecodeErrorClass, EntryHasher, FilterBlock, FilterBlockReader,
-    FilterKind, KeyHash, KeyHasher, KeyTransform, NotIntegers, OpenError, OpenOptions, ThinError, TransformId,
+    FilterKind, KeyHash, KeyHasher, KeyTransform, NotIntegers, OpenError, OpenOptions, Query, ThinError, TransformId,
     UnknownKindName,
 };
 use std::error::Error;
@@ -43,12 +43,13 @@ fn of_the_reader() {
     each!(unwinds: OpenedPartition<FilterBlock<Vec<u8>>>);
     each!(cloned: FilterBlockReader<'static>, PartitionedFilter<&'static [u8]>, OpenOptions, EntryHasher, KeyHasher);
     each!(value: CompactFrameReader<'static>, KeyHash, KeyTransform, CustomTransform, TransformId, FilterKind);
-    each!(value: DecodeErrorClass, PartitionHandle, PartitionLookup);
-    each!(equal: PartitionLookup, RangeLookup);
+    each!(value: DecodeErrorClass, PartitionHandle, Lookup);
+    each!(equal: Lookup);
     each!(shared: RangeFilter<Vec<u8>>, PartitionedRangeFilter<Vec<u8>>);
     each!(unwinds: RangeFilter<Vec<u8>>, PartitionedRangeFilter<Vec<u8>>);
     each!(cloned: RangeFilter<&'static [u8]>, PartitionedRangeFilter<&'static [u8]>);
-    each!(value: RangeForm, NotIntegers, RangeLookup);
+    each!(value: RangeForm, NotIntegers, Query<'static>);
+    each!(eq: Query<'static>);
     each!(eq: RangeForm, KeyHash, KeyTransform, CustomTransform, FilterKind, DecodeErrorClass, PartitionHandle);
     each!(text: FilterKind);
     each!(error: DecodeError, ThinError, UnknownKindName, OpenError<Vec<u8>>, PartitionError<DecodeError>);

@@ -19,6 +19,7 @@ mod prefixes;
 mod sets;
 
 use filterblock::OpenOptions;
+use filterblock::Query;
 use filterblock::range::{RangeFilter, RangeFilterBuilder, RangePolicy, probe_tables};
 use sets::{Range, Set};
 use std::hint::black_box;
@@ -84,7 +85,7 @@ fn tables(policy: &str, num_keys: usize) {
         tables.iter().zip(answers).for_each(|(table, answer)| *answer = ask(table));
     };
     let together = |lower: &[u8], upper: &[u8], answers: &mut [bool]| {
-        probe_tables(&tables, Included(lower), Included(upper), answers);
+        probe_tables(&tables, Query::Range(Included(lower), Included(upper)), answers);
     };
     let mut rounds: Vec<(f64, f64)> = (0..9).map(|_| (time(&single), time(&together))).collect();
     rounds.sort_by(|a, b| (a.1 / a.0).total_cmp(&(b.1 / b.0)));

@@ -13,7 +13,6 @@ mod numpy;
 mod ordered;
 mod partitions;
 mod policy;
-mod range_partitions;
 mod ranges;
 mod scalar;
 mod set;
@@ -27,7 +26,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     error::add(module)?;
     module.add_class::<filter::Filter>()?;
     module.add_class::<partitions::PartitionedFilter>()?;
-    module.add_class::<range_partitions::PartitionedRangeFilter>()?;
+    module.add_class::<partitions::PartitionedRangeFilter>()?;
     module.add_class::<ranges::RangeFilter>()?;
     module.add_class::<set::FilterSet>()?;
     module.add_class::<set_builder::FilterSetBuilder>()?;
@@ -35,8 +34,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(filter::open, module)?)?;
     module.add_function(wrap_pyfunction!(partitions::build_partitions, module)?)?;
     module.add_function(wrap_pyfunction!(partitions::open_partitions, module)?)?;
-    module.add_function(wrap_pyfunction!(range_partitions::build_range_partitions, module)?)?;
-    module.add_function(wrap_pyfunction!(range_partitions::open_range_partitions, module)?)?;
+    module.add_function(wrap_pyfunction!(partitions::build_range_partitions, module)?)?;
+    module.add_function(wrap_pyfunction!(partitions::open_range_partitions, module)?)?;
     module.add_function(wrap_pyfunction!(ranges::build_ranges, module)?)?;
     module.add_function(wrap_pyfunction!(ranges::open_ranges, module)?)?;
     module.add_function(wrap_pyfunction!(set::file_identity, module)?)

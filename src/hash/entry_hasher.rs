@@ -1,6 +1,7 @@
 //! The path from a key to the hash of its entry.
 
 use super::{CustomTransform, KeyHash, KeyHasher, KeyTransform, XXH3_ID};
+use crate::query::Query;
 use core::fmt;
 use core::panic::{RefUnwindSafe, UnwindSafe};
 
@@ -21,11 +22,11 @@ type Code = &'static EntryOf;
 /// under the transform, and that the answer of every such table is *maybe*.
 ///
 /// ```
-/// use filterblock::{EntryHasher, KeyHasher, KeyTransform};
+/// use filterblock::{EntryHasher, KeyHasher, KeyTransform, Query};
 ///
 /// let rows = EntryHasher::new(KeyHasher::new(7), KeyTransform::Row);
-/// assert_eq!(rows.hash_row(b"row"), Some(KeyHasher::new(7).hash(b"row")));
-/// assert_eq!(rows.hash_row_column(b"row", b"column"), rows.hash_row(b"row"));
+/// assert_eq!(rows.hash_query(Query::Row(b"row")), Some(KeyHasher::new(7).hash(b"row")));
+/// assert_eq!(rows.hash_query(Query::Cell(b"row", b"column")), rows.hash_query(Query::Row(b"row")));
 /// assert_eq!(rows.hash_key(b"row"), None);
 /// ```
 /// A builder needs all [entries](EntryHasher::hash_entries) of a key, a filter only the one of the lookup.
@@ -109,12 +110,6 @@ impl EntryHasher {
         self.is_plain.then(|| self.hasher.hash_unkeyed(key).of_form(|| KeyTransform::WholeKey.to_wire()))
     }
 
-    /// Returns the hash of an entry that the transform has made of a key.
-    #[inline]
-    pub(crate) fn hash_entry(&self, entry: &[u8]) -> KeyHash {
-        self.hasher.hash(entry)
-    }
-
     /// Checks, in debug builds only, that `hash` was not made by another hasher or transform.
     ///
     /// # Panics
@@ -136,8 +131,8 @@ impl EntryHasher {
     ///
     /// There is also none if keys of one part have no entry at all (rows, rows with columns), and under an engine's own
     /// transform without code: a filter of such hashes would be empty, and deny the rows, or the entries that the
-    /// engine knows. There, hash these: [`hash_row`](EntryHasher::hash_row),
-    /// [`hash_row_column`](EntryHasher::hash_row_column), [`KeyHasher::hash`].
+    /// engine knows. There, hash these: what
+    /// [`hash_query`](EntryHasher::hash_query) and [`KeyHasher::hash`] take.
     /// [`FilterBlockBuilder::add_key`](crate::FilterBlockBuilder::add_key) refuses to finish instead.
     ///
     /// ```
@@ -178,10 +173,33 @@ impl EntryHasher {
         }
     }
 
+    /// Returns the hash of the entry that answers a query; `None` if it has none, and is *maybe* for every filter of this
+    /// transform.
+    ///
+    /// ```
+    /// use filterblock::{EntryHasher, KeyHasher, KeyTransform, Query};
+    /// let cells = EntryHasher::new(KeyHasher::new(7), KeyTransform::RowColumn);
+    /// assert!(cells.hash_query(Query::Cell(b"row", b"column")).is_some());
+    /// assert_eq!(cells.hash_query(Query::Row(b"row")), None);
+    /// ```
+    #[inline]
+    pub fn hash_query(&self, query: Query<'_>) -> Option<KeyHash> {
+        match query {
+            Query::Key(key) => self.hash_key(key),
+            Query::Prefix(key) => self.hash_prefix(key),
+            Query::Row(row) => self.hash_row(row),
+            Query::Cell(row, column) => self.hash_row_column(row, column),
+            Query::Entry { entry, .. } => {
+                matches!(self.transform, KeyTransform::Custom(_)).then(|| self.hasher.hash(entry))
+            }
+            Query::Range(..) => None,
+        }
+    }
+
     /// Returns the hash of the entry that answers for all keys with the prefix of `key` that has the transform's
     /// length.
     #[inline]
-    pub fn hash_prefix(&self, key: &[u8]) -> Option<KeyHash> {
+    pub(crate) fn hash_prefix(&self, key: &[u8]) -> Option<KeyHash> {
         let len = self.transform.prefix_len()?;
         let prefix = key.get(..usize::from(len))?;
         Some(self.hash_form(prefix, KeyTransform::FixedPrefix { len }))
@@ -189,13 +207,13 @@ impl EntryHasher {
 
     /// Returns the hash of the entry that answers for a row with any columns.
     #[inline]
-    pub fn hash_row(&self, row: &[u8]) -> Option<KeyHash> {
+    pub(crate) fn hash_row(&self, row: &[u8]) -> Option<KeyHash> {
         (self.transform == KeyTransform::Row).then(|| self.hash_form(row, KeyTransform::Row))
     }
 
     /// Returns the hash of the entry that answers for a key of a row and a column.
     #[inline]
-    pub fn hash_row_column(&self, row: &[u8], column: &[u8]) -> Option<KeyHash> {
+    pub(crate) fn hash_row_column(&self, row: &[u8], column: &[u8]) -> Option<KeyHash> {
         match self.transform {
             KeyTransform::Row => self.hash_row(row),
             KeyTransform::RowColumn => {

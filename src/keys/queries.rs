@@ -34,29 +34,27 @@ macro_rules! key_queries {
                 self.may_contain_any(self.entries().hash_prefix(key))
             }
 
-            /// Returns whether the table may contain a cell of `row`. The answer is *maybe* if rows are not entries.
+            /// Returns whether the table may have what `query` names. A query that has no entry under the transform is
+            /// *maybe*: [`Query`](crate::Query) has a table of them.
+            ///
+            /// ```
+            /// use filterblock::{FilterBlockBuilder, FilterPolicy, OpenOptions, Query};
+            /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+            /// let policy: FilterPolicy = "blocked:10,transform=row".parse()?;
+            /// let mut builder = FilterBlockBuilder::new(&policy);
+            /// builder.add_row(b"com.example/");
+            /// let block = builder.finish()?;
+            /// let filter = OpenOptions::new().expect(&policy).open(&block)?;
+            /// assert!(filter.may_match(Query::Cell(b"com.example/", b"title")));
+            /// assert!(!filter.may_match(Query::Row(b"org.example/")));
+            /// assert!(filter.may_match(Query::Key(b"org.example/"))); // not a row, but a key of one part
+            /// # Ok(())
+            /// # }
+            /// ```
             #[must_use]
             #[inline]
-            pub fn may_contain_row(&self, row: &[u8]) -> bool {
-                self.may_contain_any(self.entries().hash_row(row))
-            }
-
-            /// Returns whether the table may contain the cell of `row` and `column`. If the entries are rows, the
-            /// answer is the one for the row; if they are made of keys of one part, it is *maybe*.
-            #[must_use]
-            #[inline]
-            pub fn may_contain_row_column(&self, row: &[u8], column: &[u8]) -> bool {
-                self.may_contain_any(self.entries().hash_row_column(row, column))
-            }
-
-            /// Returns whether the filter may contain `entry`, which is the result of the transform, for engines that
-            /// apply it themselves. Stored keys are denied if `entry` is a key that the transform would have changed.
-            // It is always inlined: otherwise a query through the C interface makes a second call, of half a
-            // nanosecond.
-            #[must_use]
-            #[inline(always)]
-            pub fn may_contain_entry(&self, entry: &[u8]) -> bool {
-                self.may_contain_hash(self.entries().hash_entry(entry))
+            pub fn may_match(&self, query: crate::query::Query<'_>) -> bool {
+                self.may_contain_any(self.entries().hash_query(query))
             }
 
             /// Returns the greatest number of columns that queries compare for a key, for the kinds that have columns;

@@ -1,6 +1,5 @@
 //! The errors of a partitioned filter. In a lookup every error means *maybe*; in a build, a table without this filter.
 
-use super::opened::Unusable;
 use crate::error::DecodeError;
 use core::error::Error;
 use core::fmt::{self, Display};
@@ -51,6 +50,14 @@ impl<E: Display> Display for PartitionError<E> {
 }
 
 impl<E: fmt::Debug + Display> Error for PartitionError<E> {}
+
+/// The reason why a loaded partition does not answer.
+pub enum Unusable {
+    /// Its bytes are not the partition's block.
+    Decode(DecodeError),
+    /// It was opened as the partition of this number, or of another index.
+    Other(u32),
+}
 
 impl<E> PartitionError<E> {
     /// Returns the error of a loaded partition that does not answer.

@@ -80,7 +80,7 @@ mod tests {
     use super::super::{PartitionLimit, PartitionedFilter, PartitionedFilterBuilder};
     use super::{Heads, index};
     use crate::hash::mix;
-    use crate::{FilterKind, FilterPolicy, OpenOptions};
+    use crate::{FilterKind, FilterPolicy, OpenOptions, Query};
     use std::vec::Vec;
 
     /// A string of bytes that often agree, at times longer than a head.
@@ -120,7 +120,11 @@ mod tests {
                 for key in keys.iter().cloned().chain(shorter).chain(others) {
                     let expected =
                         (0..num_partitions).find(|&i| index::separator(&index, num_partitions, i) >= &key[..]);
-                    assert_eq!(filter.find(&key).map(|found| found.number as usize), expected, "{key:?} of {keys:?}");
+                    assert_eq!(
+                        filter.find(Query::Key(&key)).partitions().next().map(|found| found.number as usize),
+                        expected,
+                        "{key:?} of {keys:?}"
+                    );
                     let range = heads.range_of(&index, &key);
                     num_ties += usize::from(range.len() > 1);
                     assert_eq!(heads.range_of_bytes(&index, key.iter().copied()), range, "{key:?} of {keys:?}");

@@ -41,14 +41,6 @@ pub(super) const RECORD_LEN: usize = 16;
 const LEN_AT: usize = 8;
 const SEPARATOR_END_AT: usize = 12;
 
-/// The filters that an index is of. The discriminant is stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub(super) enum Tag {
-    Keys = 0,
-    Ranges = RANGES_TAG,
-}
-
 /// The statements of the header and of partitions' records, after they have been checked.
 #[derive(Clone, Debug)]
 pub(super) struct Facts {
@@ -100,19 +92,19 @@ pub(super) fn separator(index: &[u8], num_partitions: usize, partition: usize) -
 
 /// Fills the first [`HEADER_LEN`] bytes of `index`, which must be complete otherwise.
 #[cfg(feature = "std")]
-pub(super) fn write_header(index: &mut [u8], tag: Tag, facts: &Facts, context: u64) {
+pub(super) fn write_header(index: &mut [u8], tag: u8, facts: &Facts, context: u64) {
     let (hasher, transform) = (facts.entries.hasher(), facts.entries.transform());
     let (hash_id, seed, num_entries) = (hasher.hash_id(), hasher.seed(), facts.num_entries);
-    index[KIND_AT] = tag as u8;
+    index[KIND_AT] = tag;
     bytes::put_u32(index, NUM_PARTITIONS_AT, facts.num_partitions);
     Fields { hash_id, transform, features: 0, seed, num_entries }.write(INDEX_MAGIC, INDEX_VERSION, index, context);
 }
 
-/// Checks all of `index`, which must be of `tag`, in time linear in its length.
-pub(super) fn check(index: &[u8], tag: Tag, options: &OpenOptions) -> Result<Facts, DecodeError> {
+/// Checks all of `index`, which must state `tag` as its family, in time linear in its length.
+pub(super) fn check(index: &[u8], tag: u8, options: &OpenOptions) -> Result<Facts, DecodeError> {
     let header = fields::check_start(index, INDEX_MAGIC, INDEX_VERSION, options.context())?;
     match header[KIND_AT] {
-        found if found == tag as u8 => {}
+        found if found == tag => {}
         found @ (0 | RANGES_TAG) => return Err(DecodeError::WrongFamily { found }),
         found => return Err(DecodeError::UnknownKind { found }),
     }

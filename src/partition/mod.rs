@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use filterblock::partition::{PartitionLimit, PartitionedFilter, PartitionedFilterBuilder};
-//! use filterblock::{FilterKind, FilterPolicy, OpenOptions};
+//! use filterblock::{FilterKind, FilterPolicy, OpenOptions, Query};
 //! use std::convert::Infallible;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -30,8 +30,8 @@
 //!     Ok::<_, Infallible>(&file[partition.offset as usize..][..partition.len as usize])
 //! };
 //! // Every error means "maybe".
-//! assert!(filter.may_contain(b"user00042", load).unwrap_or(true));
-//! assert_eq!(filter.may_contain(b"zebra", load), Ok(false));
+//! assert!(filter.may_match(Query::Key(b"user00042"), load).unwrap_or(true));
+//! assert_eq!(filter.may_match(Query::Key(b"zebra"), load), Ok(false));
 //! # Ok(())
 //! # }
 //! ```
@@ -42,17 +42,18 @@
 //! # Entries and their order
 //! An entry is found by the *order key* with which it was added; order keys are compared as byte strings.
 //!
-//! | transform | order key | entry | calls |
+//! | transform | order key | entry | calls; queries |
 //! |---|---|---|---|
-//! | whole key | the key | the key | `add_key`, `may_contain` |
-//! | row | the row | the row | `add_row`, `add_row_column`; `may_contain_row`, `may_contain_row_column` |
-//! | fixed prefix | the prefix | the prefix | `add_key`; `may_contain`, `may_contain_prefix` |
-//! | whole key and prefix | the key | the key; its prefix | `add_key`; `may_contain`, `may_contain_prefix` |
-//! | row and column | [`row_column_order_key`] | [`row_column_entry`] | `add_row_column`, `may_contain_row_column` |
-//! | an engine's own | given | given | `add_entry`, `may_contain_entry` |
+//! | whole key | the key | the key | `add_key`; `Key` |
+//! | row | the row | the row | `add_row`, `add_row_column`; `Row`, `Cell` |
+//! | fixed prefix | the prefix | the prefix | `add_key`; `Key`, `Prefix` |
+//! | whole key and prefix | the key | the key; its prefix | `add_key`; `Key`, `Prefix` |
+//! | row and column | the row, each zero byte followed by 1; two zero bytes; the column | [`row_column_entry`] | `add_row_column`; `Cell` |
+//! | an engine's own | given | given | `add_entry`; `Entry` |
+//! | (filters of ranges) | the key | the key | `add_key`; `Key`, `Prefix`, `Range` |
 //!
-//! An engine that loads partitions itself finds them by key ([`find_key`](PartitionedFilter::find_key) and its like),
-//! or by an order key that it has made ([`find`](PartitionedFilter::find)).
+//! [`Partitioned::may_match`] takes a [`Query`](crate::Query), finds its partitions, has them loaded and queries them. An
+//! engine that loads partitions itself [finds](Partitioned::find) them.
 //!
 //! [`row_column_entry`]: crate::KeyTransform::row_column_entry
 //!
@@ -73,39 +74,35 @@
 //! | partition | its block's checksums, under a context from the table's and its number | its own keys are *maybe* |
 //! | opened partition | the index and the number for which it was opened | its lookup is *maybe* |
 //!
-//! Range filters are partitioned in the same way: [`PartitionedRangeFilterBuilder`], [`PartitionedRangeFilter`].
-//!
 //! The bytes are specified in `format/partition.md`, those of range filters in its section 15.5.
 
 #[cfg(feature = "std")]
 mod builder;
 mod error;
+mod family;
 #[cfg(feature = "std")]
 mod heads;
 mod index;
 #[cfg(feature = "std")]
 mod limit;
+mod lookup;
 mod opened;
 mod order;
 #[cfg(feature = "std")]
-mod range_builder;
-mod range_reader;
+mod parts;
 mod reader;
-#[cfg(feature = "std")]
-mod writer;
 
 #[cfg(feature = "std")]
-pub use builder::PartitionedFilterBuilder;
+pub use builder::{BuildFamily, PartitionedBuilder};
 #[cfg(feature = "std")]
 pub use error::PartitionBuildError;
 pub use error::PartitionError;
+pub use family::{Family, Filter, Keys, Ranges};
 pub use index::INDEX_MAGIC;
 #[cfg(feature = "std")]
 pub use limit::PartitionLimit;
+pub use lookup::{Lookup, PartitionHandle};
 pub use opened::{LoadedPartition, OpenedPartition};
 #[cfg(feature = "std")]
-pub use order::row_column_order_key;
-#[cfg(feature = "std")]
-pub use range_builder::PartitionedRangeFilterBuilder;
-pub use range_reader::{PartitionedRangeFilter, RangeLookup};
-pub use reader::{PartitionHandle, PartitionLookup, PartitionedFilter};
+pub use parts::{PartitionedFilterBuilder, PartitionedRangeFilterBuilder};
+pub use reader::{Partitioned, PartitionedFilter, PartitionedRangeFilter};

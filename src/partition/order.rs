@@ -1,18 +1,30 @@
 //! Order keys, by which partitions are separated.
 
 use crate::hash::KeyTransform;
+use crate::query::Query;
 #[cfg(feature = "std")]
 use std::vec::Vec;
 
-/// Returns the order key of a key that is one byte string; `None` if it has no entry, or if the engine chose the order
-/// keys, which an index does not define. An entry that is a prefix is its own order key, so that it is in one
-/// partition; a prefix beside the whole key is added at the key.
-pub(super) fn of_key(transform: KeyTransform, key: &[u8]) -> Option<&[u8]> {
-    match transform {
-        KeyTransform::WholeKey | KeyTransform::WholeKeyAndPrefix { .. } => Some(key),
-        KeyTransform::FixedPrefix { .. } => transform.prefix_of(key),
-        KeyTransform::Row | KeyTransform::RowColumn | KeyTransform::Custom(_) => None,
-    }
+/// An order key, as its bytes or as the pair that it is made of.
+pub(super) enum OrderKey<'a> {
+    Bytes(&'a [u8]),
+    Pair(&'a [u8], &'a [u8]),
+}
+
+/// Returns the order key of the entry of a query; `None` if it has none under the transform: an index does not define the
+/// order keys of an engine's own. An entry that is a
+/// prefix is its own order key, so that it is in one partition; a prefix beside the whole key is added at the key.
+#[inline]
+pub(super) fn of_query(transform: KeyTransform, query: Query<'_>) -> Option<OrderKey<'_>> {
+    let bytes = match (query, transform) {
+        (Query::Cell(row, column), KeyTransform::RowColumn) => return Some(OrderKey::Pair(row, column)),
+        (Query::Row(row) | Query::Cell(row, _), KeyTransform::Row) => Some(row),
+        (Query::Entry { order_key, .. }, KeyTransform::Custom(_)) => Some(order_key),
+        (Query::Key(key), _) => transform.entry_of(key),
+        (Query::Prefix(key), _) => transform.prefix_of(key),
+        (Query::Row(_) | Query::Cell(..) | Query::Entry { .. } | Query::Range(..), _) => None,
+    };
+    bytes.map(OrderKey::Bytes)
 }
 
 /// The bytes that follow a row in a pair's order key. A zero byte of the row is followed by 1, so a row that ends here
@@ -26,21 +38,6 @@ const ESCAPED_ZERO: u8 = 1;
 pub(super) fn pair<'a>(row: &'a [u8], column: &'a [u8]) -> impl Iterator<Item = u8> + use<'a> {
     let escaped = row.iter().flat_map(|&byte| core::iter::once(byte).chain((byte == 0).then_some(ESCAPED_ZERO)));
     escaped.chain(ROW_END).chain(column.iter().copied())
-}
-
-/// Replaces the contents of `order_key` by the order key of a (row, column) pair: the row, each zero byte of it
-/// followed by 1; two zero bytes; the column. Bytewise order of these is the order of the pairs by row, then by column.
-///
-/// ```
-/// use filterblock::partition::row_column_order_key;
-/// let mut order_key = Vec::new();
-/// row_column_order_key(b"a\0b", b"c\0", &mut order_key);
-/// assert_eq!(order_key, b"a\0\x01b\0\0c\0");
-/// ```
-#[cfg(feature = "std")]
-pub fn row_column_order_key(row: &[u8], column: &[u8], order_key: &mut Vec<u8>) {
-    order_key.clear();
-    order_key.extend(pair(row, column));
 }
 
 /// Appends the separator between two partitions: the shortest byte string that is at least `last`, the last order key
@@ -73,7 +70,7 @@ pub(super) fn push_separator(last: &[u8], next: &[u8], out: &mut Vec<u8>) {
 
 #[cfg(all(test, feature = "std"))]
 mod tests {
-    use super::{push_separator, row_column_order_key};
+    use super::{pair, push_separator};
 
     /// All strings of at most `len` bytes of these, in order.
     fn strings(alphabet: &[u8], len: usize) -> Vec<Vec<u8>> {
@@ -114,11 +111,7 @@ mod tests {
         let parts = strings(&[0, 1, 255], 3);
         let mut pairs: Vec<_> = parts.iter().flat_map(|row| parts.iter().map(move |column| (row, column))).collect();
         pairs.sort();
-        let mut keys = pairs.iter().map(|(row, column)| {
-            let mut key = b"replaced".to_vec();
-            row_column_order_key(row, column, &mut key);
-            key
-        });
+        let mut keys = pairs.iter().map(|(row, column)| pair(row, column).collect::<Vec<u8>>());
         let first = keys.next().unwrap();
         assert_eq!(first, [0, 0]);
         keys.fold(first, |last, key| {

@@ -70,8 +70,8 @@ impl RangeFilterBuilder {
     }
 
     /// Returns the policy.
-    pub fn policy(&self) -> RangePolicy {
-        self.policy
+    pub fn policy(&self) -> &RangePolicy {
+        &self.policy
     }
 
     /// Returns the form of the block that was built last, which does not follow from the policy alone; `None` before

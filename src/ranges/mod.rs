@@ -153,4 +153,4 @@ pub use order::are_ordered;
 #[cfg(feature = "std")]
 pub use policy::RangePolicy;
 pub use reader::{RangeFilter, RangeFilterReader};
-pub use tables::{probe_tables, probe_tables_for_prefix};
+pub use tables::probe_tables;

@@ -5,11 +5,12 @@ use super::form::RangeForm;
 use super::header::{self, Map};
 use super::integers::Search;
 use super::order::are_ordered;
-use super::query::Query;
+use super::query::Span;
 use crate::cpu::prefetch;
 use crate::error::DecodeError;
 use crate::frame::HEADER_LEN;
-use crate::frame::OpenOptions;
+use crate::frame::{OpenError, OpenOptions};
+use crate::query::Query;
 use core::fmt;
 use core::ops::Bound;
 
@@ -57,8 +58,15 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
     /// A [`DecodeError`] for anything that is not an intact range filter of this format and context. It always means
     /// *maybe*.
     pub fn open(block: B, options: &OpenOptions) -> Result<Self, DecodeError> {
-        let (map, num_keys) = header::check(block.as_ref(), options)?;
-        Ok(Self { block, map, engine: Engine::best(&()), num_keys })
+        Ok(Self::open_owned(block, options)?)
+    }
+
+    /// [`RangeFilter::open`], but an error gives the bytes back.
+    pub(crate) fn open_owned(block: B, options: &OpenOptions) -> Result<Self, OpenError<B>> {
+        match header::check(block.as_ref(), options) {
+            Ok((map, num_keys)) => Ok(Self { block, map, engine: Engine::best(&()), num_keys }),
+            Err(error) => Err(OpenError::new(error, block)),
+        }
     }
 
     /// Returns whether the table may have a key between the bounds; `false` is certain. Bounds are whole keys, compared as
@@ -114,11 +122,34 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
         self.may_contain_range(Bound::Included(key), Bound::Included(key))
     }
 
+    /// Returns whether the table may have what `query` names. Rows, cells and entries are *maybe*.
+    ///
+    /// ```
+    /// use filterblock::range::{RangeFilter, RangeFilterBuilder, RangePolicy};
+    /// use filterblock::{OpenOptions, Query};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut builder = RangeFilterBuilder::new(RangePolicy::with_bits_per_key(20.0)?);
+    /// (0..1000u32).for_each(|i| builder.add_key(format!("user{i:03}").as_bytes()));
+    /// let filter = RangeFilter::open(builder.finish()?, &OpenOptions::new())?;
+    /// assert!(!filter.may_match(Query::Prefix(b"visitor")));
+    /// let (lower, upper): (&[u8], &[u8]) = (b"user5", b"user6");
+    /// assert!(filter.may_match(Query::range(lower..upper)));
+    /// assert!(filter.may_match(Query::Row(b"visitor"))); // not answered
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
     #[inline]
-    pub(super) fn may_match(&self, query: Query<'_>) -> bool {
-        match query {
-            Query::Range(lower, upper) => self.may_contain_range(lower, upper),
-            Query::Prefix(prefix) => self.may_contain_prefix(prefix),
+    pub fn may_match(&self, query: Query<'_>) -> bool {
+        Span::of(query).is_none_or(|span| self.may_have(span))
+    }
+
+    #[inline]
+    pub(super) fn may_have(&self, span: Span<'_>) -> bool {
+        match span {
+            Span::Range(lower, upper) => self.may_contain_range(lower, upper),
+            Span::Prefix(prefix) => self.may_contain_prefix(prefix),
         }
     }
 
@@ -134,21 +165,21 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
     /// Begins a search of many tables, each of which is then [advanced](RangeFilter::advance) in turn. `bounds` must be
     /// the bounds of all keys.
     #[inline]
-    pub(super) fn start(&self, query: Query<'_>, bounds: &mut Bounds) -> Probe {
+    pub(super) fn start(&self, span: Span<'_>, bounds: &mut Bounds) -> Probe {
         let payload = self.payload();
-        if matches!(query, Query::Range(lower, upper) if !are_ordered(lower, upper)) {
+        if matches!(span, Span::Range(lower, upper) if !are_ordered(lower, upper)) {
             return Probe::Known(true);
         }
         match &self.map {
             None => Probe::Known(false),
-            Some(Map::Integers(integers)) => match integers.start(payload, query) {
+            Some(Map::Integers(integers)) => match integers.start(payload, span) {
                 Ok(search) => Probe::Codes { search, are_near: false },
                 Err(answer) => Probe::Known(answer),
             },
             Some(Map::Cut(layout)) => {
-                let has_bounds = match query {
-                    Query::Range(lower, upper) => cut::of_range(layout, payload, lower, upper, bounds),
-                    Query::Prefix(prefix) => cut::of_prefix(layout, payload, prefix, bounds),
+                let has_bounds = match span {
+                    Span::Range(lower, upper) => cut::of_range(layout, payload, lower, upper, bounds),
+                    Span::Prefix(prefix) => cut::of_prefix(layout, payload, prefix, bounds),
                 };
                 let range = Range::new(&bounds.lower, &bounds.upper).filter(|_| has_bounds);
                 range.map_or(Probe::Known(false), |range| match range.start(layout, payload) {

@@ -1,22 +1,21 @@
 //! Many tables, one range: the scans of a log-structured store.
 
 use super::cut::Bounds;
-use super::query::Query;
+use super::query::Span;
 use super::reader::{Probe, RangeFilter};
-use core::ops::Bound;
+use crate::query::Query;
 
 /// The number of tables whose searches go on in turns.
 pub(super) const WINDOW: usize = 16;
 /// The greatest length of filters that together stay near, where turns take as long as they save.
 const MAX_NEAR_LEN: usize = 4 << 20;
 
-/// Probes each of `tables` for a key between the bounds, in order. The tables' cache misses overlap: each step of a search
-/// prefetches what its next step reads, and other tables have their turn meanwhile.
+/// Queries each of `tables`, in order. The tables' cache misses overlap: each step of a search prefetches what its next
+/// step reads, and other tables have their turn meanwhile.
 ///
 /// ```
-/// use filterblock::OpenOptions;
 /// use filterblock::range::{RangeFilter, RangeFilterBuilder, RangePolicy, probe_tables};
-/// use std::ops::Bound::{Excluded, Included};
+/// use filterblock::{OpenOptions, Query};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let mut builder = RangeFilterBuilder::new(RangePolicy::with_bits_per_key(16.0)?);
@@ -26,7 +25,7 @@ const MAX_NEAR_LEN: usize = 4 << 20;
 ///     tables.push(RangeFilter::open(builder.finish()?, &OpenOptions::new())?);
 /// }
 /// let mut answers = [false; 2];
-/// probe_tables(&tables, Included(b"org.example/04"), Excluded(b"org.example/05"), &mut answers);
+/// probe_tables(&tables, Query::Prefix(b"org.example/04"), &mut answers);
 /// assert_eq!(answers, [false, true]);
 /// # Ok(())
 /// # }
@@ -35,41 +34,24 @@ const MAX_NEAR_LEN: usize = 4 << 20;
 /// # Panics
 /// If the numbers of answers and tables differ, which is a defect of the caller, never of the blocks' bytes; and where
 /// [`RangeFilter::may_contain_range`] panics.
-pub fn probe_tables<'a, B, I>(tables: I, lower: Bound<&[u8]>, upper: Bound<&[u8]>, answers: &mut [bool])
+pub fn probe_tables<'a, B, I>(tables: I, query: Query<'_>, answers: &mut [bool])
 where
     B: AsRef<[u8]> + 'a,
     I: IntoIterator<Item = &'a RangeFilter<B>>,
 {
-    probe(tables.into_iter(), Query::Range(lower, upper), answers);
-}
-
-/// Probes each of `tables` for a key that begins with `prefix`, as [`probe_tables`] does for one between bounds.
-///
-/// # Panics
-/// Where [`probe_tables`] does.
-pub fn probe_tables_for_prefix<'a, B, I>(tables: I, prefix: &[u8], answers: &mut [bool])
-where
-    B: AsRef<[u8]> + 'a,
-    I: IntoIterator<Item = &'a RangeFilter<B>>,
-{
-    probe(tables.into_iter(), Query::Prefix(prefix), answers);
-}
-
-fn probe<'a, B: AsRef<[u8]> + 'a>(
-    mut tables: impl Iterator<Item = &'a RangeFilter<B>>,
-    query: Query<'_>,
-    answers: &mut [bool],
-) {
-    let num_tables = answers.len();
+    let (mut tables, num_tables) = (tables.into_iter(), answers.len());
     for answers in answers.chunks_mut(WINDOW) {
         let mut window = [None; WINDOW];
         let window = &mut window[..answers.len()];
         window.fill_with(|| Some(tables.next().expect(ONE_EACH)));
         let tables = window.iter().flatten().copied();
-        if tables.clone().all(|table| table.as_bytes().len().saturating_mul(num_tables) <= MAX_NEAR_LEN) {
-            tables.zip(answers).for_each(|(table, answer)| *answer = table.may_match(query));
-        } else {
-            in_turns(tables, query, answers);
+        let are_near = || tables.clone().all(|table| table.as_bytes().len().saturating_mul(num_tables) <= MAX_NEAR_LEN);
+        match Span::of(query) {
+            None => answers.fill(true),
+            Some(span) if are_near() => {
+                tables.zip(answers).for_each(|(table, answer)| *answer = table.may_have(span));
+            }
+            Some(span) => in_turns(tables, span, answers),
         }
     }
     assert!(tables.next().is_none(), "{ONE_EACH}");
@@ -80,13 +62,13 @@ const ONE_EACH: &str = "one answer for each table";
 /// Probes at most [`WINDOW`] tables.
 pub(super) fn in_turns<'a, B: AsRef<[u8]> + 'a>(
     tables: impl Iterator<Item = &'a RangeFilter<B>> + Clone,
-    query: Query<'_>,
+    span: Span<'_>,
     answers: &mut [bool],
 ) {
     tables.clone().for_each(RangeFilter::prefetch_start);
     let (mut bounds, mut probes) = ([const { Bounds::ALL }; WINDOW], [Probe::Known(false); WINDOW]);
     for ((table, bounds), probe) in tables.clone().zip(&mut bounds).zip(&mut probes) {
-        *probe = table.start(query, bounds);
+        *probe = table.start(span, bounds);
     }
     while probes.iter().any(|probe| !matches!(probe, Probe::Known(_))) {
         for ((table, bounds), probe) in tables.clone().zip(&bounds).zip(&mut probes) {

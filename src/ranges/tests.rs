@@ -1,5 +1,5 @@
 use super::cut::CHILD_BITS;
-use super::query::Query;
+use super::query::Span;
 use super::tables::{WINDOW, in_turns};
 use super::{RangeFilter, RangeFilterBuilder, RangePolicy};
 use crate::build::fault;
@@ -61,7 +61,7 @@ fn passes(keys: &BTreeSet<Vec<u8>>, filter: &Filter, lower: Bound<&[u8]>, upper:
 }
 
 /// Returns whether all filters say so if they are searched in turns.
-fn all_say(filters: &[Filter], query: Query<'_>, says: bool) -> bool {
+fn all_say(filters: &[Filter], query: Span<'_>, says: bool) -> bool {
     filters.chunks(WINDOW).all(|filters| {
         let mut answers = [!says; WINDOW];
         in_turns(filters.iter(), query, &mut answers[..filters.len()]);
@@ -102,7 +102,7 @@ fn no_stored_range_is_denied() {
             for filter in &engines {
                 assert!(filter.may_contain_prefix(a) || !has_prefix, "{filter:?} {a:?} {keys:?}");
             }
-            assert!(all_say(&engines, Query::Prefix(a), filter.may_contain_prefix(a)), "{filter:?} {a:?} {keys:?}");
+            assert!(all_say(&engines, Span::Prefix(a), filter.may_contain_prefix(a)), "{filter:?} {a:?} {keys:?}");
             for (lower, upper) in [
                 (Included(a), Included(b)),
                 (Included(a), Excluded(b)),
@@ -119,7 +119,7 @@ fn no_stored_range_is_denied() {
                 for engine in &engines {
                     assert_eq!(engine.may_contain_range(lower, upper), said, "{lower:?} {upper:?}");
                 }
-                assert!(all_say(&engines, Query::Range(lower, upper), said), "{lower:?} {upper:?}");
+                assert!(all_say(&engines, Span::Range(lower, upper), said), "{lower:?} {upper:?}");
                 num_empty += u64::from(is_empty);
                 num_passed += u64::from(is_empty && said);
             }
@@ -148,11 +148,11 @@ fn integers_in_turns_are_as_one_by_one() {
         for _ in 0..40 {
             let first = random.below(u64::MAX) >> random.below(40);
             let (first, last) = (key(first), key(first.saturating_add(random.below(200))));
-            let query = Query::Range(Included(&first), Excluded(&last));
-            let says = filter.may_match(query);
+            let query = Span::Range(Included(&first), Excluded(&last));
+            let says = filter.may_have(query);
             assert!(all_say(&engines, query, says), "{round}: {first:?} {last:?}");
-            let prefix = Query::Prefix(&first[..5]);
-            assert!(all_say(&engines, prefix, filter.may_match(prefix)), "{round}: {first:?}*");
+            let prefix = Span::Prefix(&first[..5]);
+            assert!(all_say(&engines, prefix, filter.may_have(prefix)), "{round}: {first:?}*");
             num_denied += u32::from(!says);
         }
     }
@@ -268,7 +268,7 @@ fn any_payload_is_answered_by_all_engines_alike() {
                 for engine in &engines {
                     assert_eq!(engine.may_contain_range(lower, upper), says, "{round}: {lower:?} {upper:?}");
                 }
-                assert!(all_say(&engines, Query::Range(lower, upper), says), "{round}: {lower:?} {upper:?}");
+                assert!(all_say(&engines, Span::Range(lower, upper), says), "{round}: {lower:?} {upper:?}");
                 num_asked += 1;
                 num_denied += u64::from(!says);
             }

@@ -178,7 +178,8 @@ impl Answers {
         assert!(single == batch, "alone and in a batch");
         Denied {
             by_hash: single[..sample.keys.len()].iter().filter(|answer| !**answer).count() as u64,
-            by_key: sample.keys.iter().filter(|key| !reader.may_contain_entry(*key)).count() as u64,
+            by_key: sample.keys.iter().filter(|key| !reader.may_contain_hash(reader.hasher().hash(*key))).count()
+                as u64,
         }
     }
 }

@@ -118,9 +118,9 @@ fn build(policy: &FilterPolicy, keys: &[[u8; 8]]) -> bool {
     let compact = CompactFrameReader::open(&frame, policy);
     for key in keys {
         let found = match policy.transform() {
-            KeyTransform::Row => filter.may_contain_row(key),
-            KeyTransform::RowColumn => filter.may_contain_row_column(key, b"column"),
-            KeyTransform::Custom(_) => filter.may_contain_entry(key),
+            KeyTransform::Row => filter.may_match(Query::Row(key)),
+            KeyTransform::RowColumn => filter.may_match(Query::Cell(key, b"column")),
+            KeyTransform::Custom(_) => filter.may_contain_hash(filter.hasher().hash(key)),
             _ => filter.may_contain(key) && filter.may_contain_prefix(key),
         };
         assert!(found, "{policy} {count}: {key:?} denied");

@@ -58,8 +58,8 @@ fn transform_vectors() {
             let maybe = match query.split(':').next() {
                 Some("key") => reader.may_contain(&parts[0]),
                 Some("prefix") => reader.may_contain_prefix(&parts[0]),
-                Some("row") => reader.may_contain_row(&parts[0]),
-                _ => reader.may_contain_row_column(&parts[0], &parts[1]),
+                Some("row") => reader.may_match(Query::Row(&parts[0])),
+                _ => reader.may_match(Query::Cell(&parts[0], &parts[1])),
             };
             let entry = entry_of(transform, query);
             let made = entry.map_or("none none".into(), |e| format!("{} {:#018x}", hex(&e), hasher.hash(&e).get()));

@@ -57,14 +57,14 @@ use crate::oracle::{Fuse, Oracle, Ribbon, int, mix, range, remapped};
 use crate::range_oracle::are_ordered;
 use crate::readers::Reading;
 use filterblock::partition::{
-    PartitionBuildError, PartitionHandle, PartitionLimit, PartitionedFilter, PartitionedFilterBuilder,
-    PartitionedRangeFilter, PartitionedRangeFilterBuilder, RangeLookup,
+    Lookup, PartitionBuildError, PartitionHandle, PartitionLimit, PartitionedFilter, PartitionedFilterBuilder,
+    PartitionedRangeFilter, PartitionedRangeFilterBuilder,
 };
 use filterblock::range::{RangeFilter, RangeFilterBuilder, RangePolicy};
 use filterblock::{
     AlignedBytes, BuildError, CombineError, CompactFrameReader, CustomTransform, DecodeError, EntryHasher, FilterBlock,
     FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, FilterSize, KeyHash, KeyHasher, KeyTransform,
-    OpenOptions, ParsePolicyError, TransformId, probe_tables,
+    OpenOptions, ParsePolicyError, Query, TransformId, probe_tables,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeSet;

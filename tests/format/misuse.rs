@@ -77,8 +77,12 @@ fn in_form(
     count_denied(|key| ask(&filter, key))
 }
 
+fn ask_row(filter: &FilterBlock<Vec<u8>>, row: &[u8]) -> bool {
+    filter.may_match(Query::Row(row))
+}
+
 fn ask_cell(filter: &FilterBlock<Vec<u8>>, key: &[u8]) -> bool {
-    filter.may_contain_row_column(key, b"column")
+    filter.may_match(Query::Cell(key, b"column"))
 }
 
 /// A table with its keys in partitions.
@@ -130,13 +134,27 @@ const NOTICED: &[Row] = &[
     ("a key under the transform row", Refused, || {
         in_form(KeyTransform::Row, FilterBlockBuilder::add_key, FilterBlock::may_contain)
     }),
-    ("a row under row+column", Refused, || in_form(KeyTransform::RowColumn, add_row, FilterBlock::may_contain_row)),
-    ("a row under whole-key", Refused, || in_form(WHOLE, add_row, FilterBlock::may_contain_row)),
+    ("a row under row+column", Refused, || in_form(KeyTransform::RowColumn, add_row, ask_row)),
+    ("a row under whole-key", Refused, || in_form(WHOLE, add_row, ask_row)),
     ("a row and a column under whole-key", Refused, || in_form(WHOLE, add_cell, ask_cell)),
     ("a row and a column under prefix", Refused, || in_form(PREFIX, add_cell, ask_cell)),
     ("a row and a column under row", Maybe, || in_form(KeyTransform::Row, add_cell, ask_cell)),
     ("a row and a column under row+column, queried for the row", Maybe, || {
-        in_form(KeyTransform::RowColumn, add_cell, FilterBlock::may_contain_row)
+        in_form(KeyTransform::RowColumn, add_cell, ask_row)
+    }),
+    ("a key that is not its own entry, as `Query::Entry`", Maybe, || {
+        in_form(PREFIX, FilterBlockBuilder::add_key, |filter, key| {
+            filter.may_match(Query::Entry { order_key: key, entry: key })
+        })
+    }),
+    ("a key that is not its own order key, in partitions", Maybe, || {
+        let stored = partitioned(policy(PREFIX), 0)?;
+        let filter = PartitionedFilter::open(&stored.index[..], anything().expect(&policy(PREFIX))).map_err(refused)?;
+        count_denied(|key| filter.may_match(Query::Key(key), |partition| stored.load(partition)).unwrap_or(true))
+    }),
+    ("a range of a filter of keys", Maybe, || {
+        let filter = open(block(&policy(WHOLE)), &anything().expect(&policy(WHOLE)))?;
+        count_denied(|key| filter.may_match(Query::Range(Bound::Included(key), Bound::Included(key))))
     }),
     ("rows under row, asked as keys", Maybe, || in_form(KeyTransform::Row, add_row, FilterBlock::may_contain)),
     ("a whole key as an entry under prefix", Refused, || {
@@ -185,7 +203,7 @@ const NOTICED: &[Row] = &[
         let (ours, theirs) = (ours?, theirs?);
         let options = anything().with_context(1).expect(&policy(WHOLE));
         let filter = PartitionedFilter::open(ours.index, options).map_err(refused)?;
-        filter.may_contain(&key(0), |partition| theirs.load(partition)).map(|_| NUM_KEYS).map_err(refused)
+        filter.may_match(Query::Key(&key(0)), |partition| theirs.load(partition)).map(|_| NUM_KEYS).map_err(refused)
     }),
     ("opened partitions of another table, from a cache by partition alone", Refused, || {
         let [ours, theirs] = [1, 2].map(|context| partitioned(policy(WHOLE), context));
@@ -197,7 +215,7 @@ const NOTICED: &[Row] = &[
         };
         let cache = other.partitions().map(open).collect::<Result<Vec<_>, _>>()?;
         let load = |partition: PartitionHandle| Ok::<_, Infallible>(&cache[partition.number as usize]);
-        filter.may_contain(&key(0), load).map(|_| NUM_KEYS).map_err(refused)
+        filter.may_match(Query::Key(&key(0)), load).map(|_| NUM_KEYS).map_err(refused)
     }),
     ("parts of unequal size under one byte cap are united", Refused, || {
         let capped: FilterPolicy = "bloom:max=4096,seed=7".parse().expect("a policy");
@@ -254,9 +272,6 @@ const UNNOTICED: &[Row] = &[
         let filter = open(block(&policy(PREFIX)), &anything().expect(&policy(PREFIX)))?;
         count_denied(|key| filter.may_contain_hash(policy(PREFIX).hasher().hash(key)))
     }),
-    ("`may_contain_entry` of a key that is not its own entry", Denies, || {
-        in_form(PREFIX, FilterBlockBuilder::add_key, FilterBlock::may_contain_entry)
-    }),
     ("prefixes are added as keys", Denies, || {
         in_form(WHOLE, |builder, key| builder.add_key(&key[..4]), FilterBlock::may_contain)
     }),
@@ -273,7 +288,7 @@ const UNNOTICED: &[Row] = &[
             hashes.for_each(|hash| builder.add_hash(hash));
             builder.add_row(b"a row that is added as it should be");
         };
-        in_form(KeyTransform::Row, add, FilterBlock::may_contain_row)
+        in_form(KeyTransform::Row, add, ask_row)
     }),
     ("the code of a custom transform changes, and its number does not", Denies, || {
         let filter = open(block(&custom(4)), &anything().expect(&custom(5)))?;
@@ -296,7 +311,7 @@ const UNNOTICED: &[Row] = &[
         let partition = of_old.partitions().next().expect("one");
         let Ok(block) = old.load(partition);
         let kept = of_old.open_partition_owned(partition, block).map_err(refused)?;
-        count_denied(|key| of_new.may_contain(key, |_| Ok::<_, Infallible>(&kept)).unwrap_or(true))
+        count_denied(|key| of_new.may_match(Query::Key(key), |_| Ok::<_, Infallible>(&kept)).unwrap_or(true))
     }),
     ("a compact frame is read under another policy", Denies, || {
         let (frame, theirs) = (frame_of(&mut builder()), policy(PREFIX));
@@ -322,16 +337,16 @@ const UNNOTICED: &[Row] = &[
     ("`allow_empty` for a table that has keys", Denies, || {
         denied_of(FilterBlockBuilder::new(&policy(WHOLE)).allow_empty().finish().map_err(refused)?)
     }),
-    ("`PartitionedFilter::find` of a key that is not its own order key", Denies, || {
-        let stored = partitioned(policy(PREFIX), 0)?;
-        let filter = PartitionedFilter::open(stored.index.clone(), anything().expect(&policy(PREFIX)));
-        let filter = filter.map_err(refused)?;
-        let is_maybe = |key: &[u8]| {
-            let Some(partition) = filter.find(key) else { return false };
-            let Ok(block) = stored.load(partition);
-            filter.open_partition(partition, block).expect("intact").may_contain(key)
-        };
-        count_denied(is_maybe)
+    ("`Query::Entry` at an order key with which the entry was not added", Denies, || {
+        let policy = policy(KeyTransform::Custom(CustomTransform::new(200, 0).expect("legal")));
+        let mut writer = Writer::new(policy.clone(), PartitionLimit::Entries(1), 0);
+        keys().try_for_each(|key| writer.entry(&key, &key)).map_err(refused)?;
+        let stored = writer.finish().map_err(refused)?;
+        let filter = PartitionedFilter::open(&stored.index[..], anything().expect(&policy)).map_err(refused)?;
+        count_denied(|key| {
+            let elsewhere = Query::Entry { order_key: b"", entry: key };
+            filter.may_match(elsewhere, |partition| stored.load(partition)).unwrap_or(true)
+        })
     }),
 ];
 

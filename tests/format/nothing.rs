@@ -98,7 +98,7 @@ fn builders_of_ranges_refuse_nothing() {
 fn builders_of_partitions_refuse_nothing() {
     let store = |_: &[u8]| Ok::<_, Infallible>(0);
     let of_keys = || PartitionedFilterBuilder::new(&"blocked:10".parse().unwrap(), PartitionLimit::default()).unwrap();
-    let of_ranges = || PartitionedRangeFilterBuilder::new(range_policy(), PartitionLimit::default()).unwrap();
+    let of_ranges = || PartitionedRangeFilterBuilder::new(&range_policy(), PartitionLimit::default()).unwrap();
     assert_eq!(of_keys().finish(store), Err(PartitionBuildError::Empty));
     assert_eq!(of_ranges().finish(store), Err(PartitionBuildError::Empty));
     let (mut keys, mut ranges) = (of_keys(), of_ranges());
@@ -107,8 +107,8 @@ fn builders_of_partitions_refuse_nothing() {
     let (keys, ranges) = (keys.finish(store).expect("asked for"), ranges.finish(store).expect("asked for"));
     let keys = PartitionedFilter::open(keys, OpenOptions::new()).expect("intact");
     let ranges = PartitionedRangeFilter::open(ranges, OpenOptions::new()).expect("intact");
-    assert_eq!(keys.may_contain(KEY, |_| Ok::<&[u8], Infallible>(&[])), Ok(false));
-    assert_eq!(ranges.may_contain_prefix(KEY, |_| Ok::<&[u8], Infallible>(&[])), Ok(false));
+    assert_eq!(keys.may_match(Query::Key(KEY), |_| Ok::<&[u8], Infallible>(&[])), Ok(false));
+    assert_eq!(ranges.may_match(Query::Prefix(KEY), |_| Ok::<&[u8], Infallible>(&[])), Ok(false));
 }
 
 /// What is made of blocks has no entries only if what it is made of has none, which was asked for.

@@ -20,7 +20,7 @@ fn filter_of(policy: RangePolicy, keys: &[Key]) -> RangeFilter<Vec<u8>> {
 }
 
 fn partitions_of(policy: RangePolicy, keys: &[Key]) -> Partitioned {
-    let mut builder = PartitionedRangeFilterBuilder::new(policy, PartitionLimit::Entries(30)).expect("legal");
+    let mut builder = PartitionedRangeFilterBuilder::new(&policy, PartitionLimit::Entries(30)).expect("legal");
     let mut end = 0;
     let mut store = |block: &[u8]| {
         end += block.len() as u64;
@@ -76,7 +76,7 @@ fn bounds_out_of_order_are_maybe() {
         assert_eq!(range::are_ordered(lower, upper), is_ordered, "{lower:?} {upper:?}");
         num_pairs += u64::from(!is_ordered);
         let mut answers = vec![false; filters.len()];
-        probe_tables(&filters, lower, upper, &mut answers);
+        probe_tables(&filters, Query::Range(lower, upper), &mut answers);
         for (filter, answer) in filters.iter().zip(answers) {
             let says = filter.may_contain_range(lower, upper);
             assert_eq!(answer, says, "{lower:?} {upper:?} {filter:?}");
@@ -84,9 +84,13 @@ fn bounds_out_of_order_are_maybe() {
             num_denied += u64::from(!says);
         }
         for filter in partitioned.iter().filter(|_| !is_ordered) {
-            assert_eq!(filter.find_range(lower, upper), RangeLookup::Present, "{lower:?} {upper:?} {filter:?}");
+            assert_eq!(filter.find(Query::Range(lower, upper)), Lookup::Present, "{lower:?} {upper:?} {filter:?}");
             let nothing = |_| Err::<Key, _>("nothing to load");
-            assert_eq!(filter.may_contain_range(lower, upper, nothing), Ok(true), "{lower:?} {upper:?} {filter:?}");
+            assert_eq!(
+                filter.may_match(Query::Range(lower, upper), nothing),
+                Ok(true),
+                "{lower:?} {upper:?} {filter:?}"
+            );
         }
         num_asked += filters.len() + if is_ordered { 0 } else { partitioned.len() };
     }

@@ -144,7 +144,7 @@ fn limits() -> Vec<String> {
 #[test]
 fn partition_vectors() {
     let policy = RangePolicy::with_bits_per_key(192.0).expect("legal");
-    let mut builder = PartitionedRangeFilterBuilder::new(policy, PartitionLimit::Entries(2)).expect("legal");
+    let mut builder = PartitionedRangeFilterBuilder::new(&policy, PartitionLimit::Entries(2)).expect("legal");
     builder.set_context(1);
     let mut file: Vec<u8> = Vec::new();
     let mut store = |block: &[u8]| {
@@ -161,9 +161,9 @@ fn partition_vectors() {
     lines.extend((0..).zip(filter.partitions()).map(|(i, at)| format!("partition-{i} {}", hex(bytes(at)))));
     let line = |query: String, found, may_contain| {
         let asked = match (found, may_contain) {
-            (RangeLookup::Partitions(i, None), _) => i.number.to_string(),
-            (RangeLookup::Partitions(i, Some(j)), _) => format!("{},{}", i.number, j.number),
-            (RangeLookup::Present, true) | (RangeLookup::Absent, false) => "-".to_owned(),
+            (Lookup::Partitions(i, None), _) => i.number.to_string(),
+            (Lookup::Partitions(i, Some(j)), _) => format!("{},{}", i.number, j.number),
+            (Lookup::Present, true) | (Lookup::Absent, false) => "-".to_owned(),
             (found, _) => panic!("{query}: {found:?}"),
         };
         format!("{query} {} {asked}", if may_contain { "maybe" } else { "no" })
@@ -171,12 +171,16 @@ fn partition_vectors() {
     let load = |partition| Ok::<_, Infallible>(bytes(partition));
     for (lower, upper) in PARTITIONED {
         let (lower, upper) = (lower.map(str::as_bytes), upper.map(str::as_bytes));
-        let may_contain = filter.may_contain_range(lower, upper, load).expect("sound partitions");
-        lines.push(line(text(lower, upper), filter.find_range(lower, upper), may_contain));
+        let may_contain = filter.may_match(Query::Range(lower, upper), load).expect("sound partitions");
+        lines.push(line(text(lower, upper), filter.find(Query::Range(lower, upper)), may_contain));
     }
     for prefix in ["", "a", "ap", "ar", "b", "bf", "c", "d"] {
-        let may_contain = filter.may_contain_prefix(prefix.as_bytes(), load).expect("sound partitions");
-        lines.push(line(format!("{}*", hex(prefix.as_bytes())), filter.find_prefix(prefix.as_bytes()), may_contain));
+        let may_contain = filter.may_match(Query::Prefix(prefix.as_bytes()), load).expect("sound partitions");
+        lines.push(line(
+            format!("{}*", hex(prefix.as_bytes())),
+            filter.find(Query::Prefix(prefix.as_bytes())),
+            may_contain,
+        ));
     }
     compare("range-partitions", &lines);
 }

@@ -376,7 +376,7 @@ fn golden_block(keys: &[Key], policy: &str, context: u64) -> Vec<u8> {
 /// A golden filter in partitions, of the keys in `thousand`: partitions and index.
 fn golden_partitions(keys: &[Key]) -> [Vec<u8>; 2] {
     let policy = RangePolicy::with_bits_per_key(16.0).expect("legal");
-    let mut builder = PartitionedRangeFilterBuilder::new(policy, PartitionLimit::Entries(150)).expect("legal");
+    let mut builder = PartitionedRangeFilterBuilder::new(&policy, PartitionLimit::Entries(150)).expect("legal");
     builder.set_context(7);
     let mut file = Vec::new();
     let mut store = |block: &[u8]| {
@@ -395,8 +395,8 @@ pub fn read_partitions(dir: &Path, keys: &[Key]) -> usize {
     let filter = PartitionedRangeFilter::open(&index[..], OpenOptions::new().with_context(7)).expect("intact");
     let load = |at: PartitionHandle| Ok::<_, Infallible>(&file[at.offset as usize..][..at.len as usize]);
     for key in keys {
-        assert_eq!(filter.may_contain_range(Included(key), Included(key), load), Ok(true), "{key:?}");
-        assert_eq!(filter.may_contain_prefix(key, load), Ok(true), "{key:?}");
+        assert_eq!(filter.may_match(Query::Range(Included(key), Included(key)), load), Ok(true), "{key:?}");
+        assert_eq!(filter.may_match(Query::Prefix(key), load), Ok(true), "{key:?}");
     }
     filter.partitions().len()
 }

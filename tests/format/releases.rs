@@ -75,8 +75,9 @@ fn read_partitioned(dir: &Path, listed: &Value) -> usize {
     let pairs = String::from_utf8(read("keys")).expect("text");
     let answers = pairs.lines().map(|line| {
         let (order_key, entry) = line.split_once(' ').expect("an order key and an entry");
-        let (order_key, hash) = (unhex(order_key), filter.hasher().hash(&unhex(entry)));
-        let at = filter.find(&order_key).unwrap_or_else(|| panic!("{name}: {line} leads to no partition"));
+        let (order_key, hash) = (unhex(order_key), filter.entry_hasher().hasher().hash(&unhex(entry)));
+        let at =
+            partitioned::led_to(&filter, &order_key).unwrap_or_else(|| panic!("{name}: {line} leads to no partition"));
         let partition = filter.open_partition(at, load(at).expect("bytes")).expect(name);
         assert!(partition.may_contain_hash(hash), "{name}: {line} is denied");
     });

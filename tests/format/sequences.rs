@@ -2,9 +2,9 @@
 //! refusals and permissions between them. Whatever the sequence, a filter that comes out denies nothing that was added
 //! and not cleared, and a builder that cannot keep that promise refuses to finish.
 
+use crate::oracle::index::order_key_of_pair;
 use crate::safe_keys::{Added, drawn, lacks_code, sizes, transforms, under};
 use crate::*;
-use filterblock::partition::row_column_order_key;
 
 /// Every transform with every kind and three hashers.
 fn policies() -> Vec<FilterPolicy> {
@@ -50,8 +50,8 @@ fn denies(reader: &dyn Reading, policy: &FilterPolicy, key: &Added) -> bool {
     let entries = policy.entry_hasher();
     let (hash, by_row) = match key {
         Added::Key(key) => (entries.hash_key(key), true),
-        Added::Row(row) => (entries.hash_row(row), true),
-        Added::Cell(row, column) => (entries.hash_row_column(row, column), reader.may_contain_row(row)),
+        Added::Row(row) => (entries.hash_query(Query::Row(row)), true),
+        Added::Cell(row, column) => (entries.hash_query(Query::Cell(row, column)), reader.may_match(Query::Row(row))),
     };
     let by_hash = hash.is_none_or(|hash| reader.may_contain_hash(hash));
     !(key.asked(reader) && key.prefix_asked(reader) && by_row && by_hash)
@@ -91,7 +91,7 @@ impl<'a> Model<'a> {
                 entries.hash_entries(bytes).for_each(|hash| self.builder.add_hash(hash));
             }
             (0, Added::Row(row)) if fits => {
-                entries.hash_row(row).into_iter().for_each(|hash| self.builder.add_hash(hash))
+                entries.hash_query(Query::Row(row)).into_iter().for_each(|hash| self.builder.add_hash(hash))
             }
             (1, _) if fits && key.entry(transform).is_some() => {
                 self.builder.add_entry(&key.entry(transform).expect("an entry"));
@@ -246,11 +246,7 @@ fn order_key(key: &Added, transform: KeyTransform) -> Option<Vec<u8>> {
     match (key, transform) {
         (Added::Key(key), KeyTransform::FixedPrefix { len }) => key.get(..len.into()).map(<[u8]>::to_vec),
         (Added::Key(key), _) => Some(key.clone()),
-        (Added::Cell(row, column), KeyTransform::RowColumn) => {
-            let mut order_key = Vec::new();
-            row_column_order_key(row, column, &mut order_key);
-            Some(order_key)
-        }
+        (Added::Cell(row, column), KeyTransform::RowColumn) => Some(order_key_of_pair(row, column)),
         (Added::Row(row) | Added::Cell(row, _), _) => Some(row.clone()),
     }
 }
@@ -298,14 +294,14 @@ fn partitions_deny(filter: &PartitionedFilter<Vec<u8>>, disk: &Disk, key: &Added
     let load = |partition| disk.load(partition);
     let answers = match key {
         Added::Key(bytes) => {
-            let by_entry = |entry: Vec<u8>| filter.may_contain_entry(bytes, &entry, load);
-            let entry = key.entry(filter.transform()).map_or(Ok(true), by_entry);
-            [filter.may_contain(bytes, load), filter.may_contain_prefix(bytes, load), entry]
+            let by_entry = |entry: Vec<u8>| filter.may_match(Query::Entry { order_key: bytes, entry: &entry }, load);
+            let entry = key.entry(filter.entry_hasher().transform()).map_or(Ok(true), by_entry);
+            [filter.may_match(Query::Key(bytes), load), filter.may_match(Query::Prefix(bytes), load), entry]
         }
-        Added::Row(row) => [filter.may_contain_row(row, load), filter.may_contain_row(row, load), Ok(true)],
+        Added::Row(row) => [filter.may_match(Query::Row(row), load), filter.may_match(Query::Row(row), load), Ok(true)],
         Added::Cell(row, column) => {
-            let cell = filter.may_contain_row_column(row, column, load);
-            [cell, filter.may_contain_row(row, load), Ok(true)]
+            let cell = filter.may_match(Query::Cell(row, column), load);
+            [cell, filter.may_match(Query::Row(row), load), Ok(true)]
         }
     };
     answers.iter().any(|answer| !answer.as_ref().expect("sound partitions"))

@@ -143,9 +143,11 @@ fn many_tables_are_probed_for_a_range_as_one_by_one() {
         let (lower, upper) = (big(lower), big(lower.saturating_add(1 << (round % 14))));
         let (from, to) = (Included(&lower[..]), Excluded(&upper[..]));
         let prefix = &lower[..1 + round as usize % 4];
-        let mut answers = [[false; 90]; 2];
-        range::probe_tables(&tables, from, to, &mut answers[0]);
-        range::probe_tables_for_prefix(tables.iter(), prefix, &mut answers[1]);
+        let mut answers = [[false; 90]; 3];
+        range::probe_tables(&tables, Query::Range(from, to), &mut answers[0]);
+        range::probe_tables(tables.iter(), Query::Prefix(prefix), &mut answers[1]);
+        range::probe_tables(&tables, Query::Row(prefix), &mut answers[2]);
+        assert_eq!(answers[2], [true; 90], "a row is not answered");
         for (i, table) in tables.iter().enumerate() {
             let single = [table.may_contain_range(from, to), table.may_contain_prefix(prefix)];
             assert_eq!([answers[0][i], answers[1][i]], single, "{i} {lower:?} {upper:?}");
@@ -162,5 +164,5 @@ fn a_range_with_fewer_answers_than_tables() {
     let mut builder = RangeFilterBuilder::new("range:14".parse().expect("legal"));
     builder.add_key(b"key");
     let table = RangeFilter::open(builder.finish().expect("a filter"), &OpenOptions::new()).expect("intact");
-    range::probe_tables([&table, &table], Unbounded, Unbounded, &mut [false]);
+    range::probe_tables([&table, &table], Query::Range(Unbounded, Unbounded), &mut [false]);
 }

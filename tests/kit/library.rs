@@ -3,9 +3,9 @@
 use crate::material::{transform, unhex};
 use crate::readers::Reading;
 use crate::rules::{Caller, Frame, OF_BLOCKS, OF_INDEXES, OF_RANGE_INDEXES, OF_RANGES, compact_fault, first_fault};
-use filterblock::partition::{PartitionError, PartitionHandle, PartitionedFilter, PartitionedRangeFilter};
+use filterblock::partition::{Family, Keys, PartitionHandle, Partitioned, Ranges};
 use filterblock::range::RangeFilter;
-use filterblock::{CompactFrameReader, DecodeError, EntryHasher, KeyHash, KeyHasher, OpenOptions, TransformId};
+use filterblock::{CompactFrameReader, DecodeError, EntryHasher, KeyHash, KeyHasher, OpenOptions, Query, TransformId};
 use serde_json::{Value, json};
 use std::convert::Infallible;
 use std::ops::Bound;
@@ -63,31 +63,20 @@ pub fn parts(query: &str) -> (&str, Vec<&str>) {
     (parts.next().expect("a name"), parts.collect())
 }
 
-fn may_contain(reader: &dyn Reading, query: &str) -> bool {
-    match parts(query) {
-        ("key", p) => reader.may_contain(&unhex(p[0])),
-        ("prefix", p) => reader.may_contain_prefix(&unhex(p[0])),
-        ("row", p) => reader.may_contain_row(&unhex(p[0])),
-        ("cell", p) => reader.may_contain_row_column(&unhex(p[0]), &unhex(p[1])),
-        ("entry", p) => reader.may_contain_entry(&unhex(p[0])),
-        ("long", p) => reader.may_contain_entry(&long(p[0].parse().expect("a length"))),
-        ("hash", p) => reader.may_contain_hash(KeyHash::from_raw(number(p[0]))),
-        _ => panic!("{query}"),
+/// The query of a text, which is neither of an entry alone nor of a hash.
+fn with_query<T>(text: &str, ask: impl FnOnce(Query<'_>) -> T) -> T {
+    match parts(text) {
+        ("key", p) => ask(Query::Key(&unhex(p[0]))),
+        ("prefix", p) => ask(Query::Prefix(&unhex(p[0]))),
+        ("row", p) => ask(Query::Row(&unhex(p[0]))),
+        ("cell", p) => ask(Query::Cell(&unhex(p[0]), &unhex(p[1]))),
+        ("at", p) => ask(Query::Entry { order_key: &unhex(p[0]), entry: &unhex(p[1]) }),
+        ("range", p) => {
+            let (lower, upper) = (bound(p[0]), bound(p[1]));
+            ask(Query::Range(lower.as_ref().map(Vec::as_slice), upper.as_ref().map(Vec::as_slice)))
+        }
+        _ => panic!("{text}"),
     }
-}
-
-/// In an index: *maybe* where the partition does not open.
-fn leads_to(filter: &PartitionedFilter<&[u8]>, request: &Request, query: &str) -> bool {
-    let load = |at: PartitionHandle| Ok::<_, Infallible>(request.partition(at.offset, at.len.into()));
-    let answer: Result<bool, PartitionError<_>> = match parts(query) {
-        ("key", p) => filter.may_contain(&unhex(p[0]), load),
-        ("prefix", p) => filter.may_contain_prefix(&unhex(p[0]), load),
-        ("row", p) => filter.may_contain_row(&unhex(p[0]), load),
-        ("cell", p) => filter.may_contain_row_column(&unhex(p[0]), &unhex(p[1]), load),
-        ("at", p) => filter.may_contain_entry(&unhex(p[0]), &unhex(p[1]), load),
-        _ => panic!("{query}"),
-    };
-    answer.unwrap_or(true)
 }
 
 /// A bound of a range: none, or a key that is included or excluded.
@@ -99,38 +88,42 @@ fn bound(text: &str) -> Bound<Vec<u8>> {
     }
 }
 
-type Bounds = (Bound<Vec<u8>>, Bound<Vec<u8>>);
-
-/// The bounds of a query that is not of a prefix.
-fn bounds(query: &str) -> Bounds {
+/// A reader has a short name for a key and for a prefix, besides.
+fn may_contain(reader: &dyn Reading, query: &str) -> bool {
     match parts(query) {
-        ("key", p) => (Bound::Included(unhex(p[0])), Bound::Included(unhex(p[0]))),
-        ("range", p) => (bound(p[0]), bound(p[1])),
-        _ => panic!("{query}"),
+        ("key", p) => reader.may_contain(&unhex(p[0])),
+        ("prefix", p) => reader.may_contain_prefix(&unhex(p[0])),
+        ("entry", p) => reader.may_contain_hash(reader.hasher().hash(&unhex(p[0]))),
+        ("long", p) => reader.may_contain_hash(reader.hasher().hash(&long(p[0].parse().expect("a length")))),
+        ("hash", p) => reader.may_contain_hash(KeyHash::from_raw(number(p[0]))),
+        _ => with_query(query, |query| reader.may_match(query)),
     }
 }
 
 fn may_contain_some(filter: &RangeFilter<&[u8]>, query: &str) -> bool {
-    match parts(query) {
+    let answer = with_query(query, |query| filter.may_match(query));
+    let short = match parts(query) {
         ("prefix", p) => filter.may_contain_prefix(&unhex(p[0])),
         ("key", p) => filter.may_contain(&unhex(p[0])),
-        _ => {
-            let (lower, upper) = bounds(query);
-            filter.may_contain_range(lower.as_ref().map(Vec::as_slice), upper.as_ref().map(Vec::as_slice))
-        }
-    }
+        _ => answer,
+    };
+    assert_eq!(answer, short, "{query}");
+    answer
 }
 
-fn leads_to_some(filter: &PartitionedRangeFilter<&[u8]>, request: &Request, query: &str) -> bool {
-    let load = |at: PartitionHandle| Ok::<_, Infallible>(request.partition(at.offset, at.len.into()));
-    let answer = match parts(query) {
-        ("prefix", p) => filter.may_contain_prefix(&unhex(p[0]), load),
-        _ => {
-            let (lower, upper) = bounds(query);
-            filter.may_contain_range(lower.as_ref().map(Vec::as_slice), upper.as_ref().map(Vec::as_slice), load)
-        }
+/// The reply for the index of a family. *Maybe* where a partition does not open.
+fn of_index<F: Family>(request: &Request, options: OpenOptions) -> Result<Value, DecodeError> {
+    let filter = Partitioned::<F, _>::open(&request.bytes[..], options)?;
+    let class = |at: PartitionHandle| {
+        let opened = filter.open_partition(at, request.partition(at.offset, at.len.into()));
+        opened.err().map_or("ok".to_owned(), |error| error.class().to_string())
     };
-    answer.unwrap_or(true)
+    let load = |at: PartitionHandle| Ok::<_, Infallible>(request.partition(at.offset, at.len.into()));
+    let partitions = filter.partitions().map(class).collect::<Vec<_>>();
+    let answer = |text: &str| with_query(text, |query| filter.may_match(query, load)).unwrap_or(true);
+    let answers = letters(request, answer);
+    let num_entries = format!("{:#x}", filter.num_entries());
+    Ok(json!({"class": "ok", "num_entries": num_entries, "partitions": partitions, "answers": answers}))
 }
 
 /// A letter for each query.
@@ -165,26 +158,8 @@ pub fn reply(request: &Request) -> Result<Value, DecodeError> {
             }
             reply["answers"] = answers(&reader);
         }
-        "index" => {
-            let filter = PartitionedFilter::open(&bytes[..], options)?;
-            let class = |at: PartitionHandle| {
-                let opened = filter.open_partition(at, request.partition(at.offset, at.len.into()));
-                opened.err().map_or("ok".to_owned(), |error| error.class().to_string())
-            };
-            reply["num_entries"] = format!("{:#x}", filter.num_entries()).into();
-            reply["partitions"] = filter.partitions().map(class).collect::<Vec<_>>().into();
-            reply["answers"] = letters(request, |query| leads_to(&filter, request, query));
-        }
-        "range-index" => {
-            let filter = PartitionedRangeFilter::open(&bytes[..], options)?;
-            let class = |at: PartitionHandle| {
-                let opened = filter.open_partition(at, request.partition(at.offset, at.len.into()));
-                opened.err().map_or("ok".to_owned(), |error| error.class().to_string())
-            };
-            reply["num_entries"] = format!("{:#x}", filter.num_keys()).into();
-            reply["partitions"] = filter.partitions().map(class).collect::<Vec<_>>().into();
-            reply["answers"] = letters(request, |query| leads_to_some(&filter, request, query));
-        }
+        "index" => return of_index::<Keys>(request, options),
+        "range-index" => return of_index::<Ranges>(request, options),
         "range" => {
             let filter = RangeFilter::open(&bytes[..], &options)?;
             reply["num_entries"] = format!("{:#x}", filter.num_keys()).into();

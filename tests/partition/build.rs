@@ -2,8 +2,8 @@
 
 use crate::harness::{Writer, exact, ordered, own_transform, sure};
 use crate::material::{capped, rated, sized};
-use filterblock::partition::{PartitionBuildError, PartitionLimit, PartitionedFilterBuilder};
-use filterblock::{BuildError, FilterKind, FilterPolicy, KeyTransform, OpenOptions};
+use filterblock::partition::{Lookup, PartitionBuildError, PartitionLimit, PartitionedFilterBuilder};
+use filterblock::{BuildError, FilterKind, FilterPolicy, KeyTransform, OpenOptions, Query};
 use std::convert::Infallible;
 
 fn ten_bits(kind: FilterKind) -> FilterPolicy {
@@ -110,9 +110,12 @@ fn partitions_have_the_size_asked_for() {
                 assert!(full.iter().all(|&len| len <= bytes + slack), "{kind} {bytes}: {:?}", full.iter().max());
                 assert!(full.iter().all(|&len| len + 72 + bytes / 16 >= bytes), "{kind}: {:?}", full.iter().min());
                 let loads = |p| stored.load(p);
-                assert!((0..NUM_KEYS).all(|i| sure(filter.may_contain(&ordered(i), loads))));
+                assert!((0..NUM_KEYS).all(|i| sure(filter.may_match(Query::Key(&ordered(i)), loads))));
                 let absent = (NUM_KEYS..u32::MAX).step_by(100_003);
-                assert!(absent.into_iter().all(|i| filter.find(&ordered(i)).is_none()), "above all separators");
+                assert!(
+                    absent.into_iter().all(|i| filter.find(Query::Key(&ordered(i))) == Lookup::Absent),
+                    "above all separators"
+                );
             }
         }
     }
@@ -153,15 +156,15 @@ fn no_entries() {
         assert_eq!((stored.file.len(), stored.index.len()), (0, 64));
         let filter = stored.open(3);
         assert_eq!((filter.partitions().len(), filter.num_entries()), (0, 0));
-        assert!(!sure(filter.may_contain(b"any", |p| stored.load(p))));
-        assert!(!sure(filter.may_contain(b"", |p| stored.load(p))));
+        assert!(!sure(filter.may_match(Query::Key(b"any"), |p| stored.load(p))));
+        assert!(!sure(filter.may_match(Query::Key(b""), |p| stored.load(p))));
     }
     // A table of keys that are all too short: these are not denied.
     let mut writer = Writer::new(exact(KeyTransform::FixedPrefix { len: 4 }), PartitionLimit::default(), 0);
     ["", "a", "abc"].iter().for_each(|key| writer.key(key.as_bytes()).expect("in order"));
     assert_eq!((writer.builder.num_added(), writer.builder.num_without_entry()), (0, 3));
     let stored = writer.finish().expect("an index");
-    let ask = |key: &str| sure(stored.open(0).may_contain(key.as_bytes(), |p| stored.load(p)));
+    let ask = |key: &str| sure(stored.open(0).may_match(Query::Key(key.as_bytes()), |p| stored.load(p)));
     assert_eq!(["", "abc", "abcd"].map(ask), [true, true, false]);
 }
 
@@ -176,7 +179,11 @@ fn an_order_key_is_in_one_partition() {
     let stored = writer.finish().expect("an index");
     let filter = stored.open(0);
     assert_eq!(filter.partitions().len(), 2);
-    assert!((0..50u32).all(|i| sure(filter.may_contain_entry(b"same", &ordered(i), |p| stored.load(p)))));
+    assert!(
+        (0..50u32).all(|i| sure(
+            filter.may_match(Query::Entry { order_key: b"same", entry: &ordered(i) }, |p| stored.load(p))
+        ))
+    );
 }
 
 /// A prefix that neighbours share is one entry of theirs, so a partition has as many entries as it has room for.
@@ -242,18 +249,4 @@ fn the_context_is_fixed_when_the_first_partition_is_closed() {
     builder.set_context(2);
     let error = builder.finish(&mut store).unwrap_err();
     assert_eq!(error, PartitionBuildError::LateContext { num_partitions: 1 });
-}
-
-/// With the feature `rayon` on all cores, without it on one.
-#[test]
-fn parallel_builds_give_the_same_partitions() {
-    for &kind in FilterKind::ALL {
-        let build = |parallel| {
-            let mut writer = Writer::new(ten_bits(kind), PartitionLimit::Entries(40_000), 3);
-            writer.builder.set_parallel(parallel);
-            (0..100_000u32).for_each(|i| writer.key(&ordered(i)).expect("in order"));
-            writer.finish().expect("an index")
-        };
-        assert!(build(true) == build(false), "{kind}");
-    }
 }

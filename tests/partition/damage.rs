@@ -3,8 +3,8 @@
 use crate::assembled;
 use crate::harness::{Stored, Writer, exact, sure};
 use crate::material::{numbers, sized};
-use filterblock::partition::{PartitionError, PartitionHandle, PartitionLimit, PartitionedFilter};
-use filterblock::{DecodeError, DecodeErrorClass, FilterBlockReader, FilterKind, KeyTransform, OpenOptions};
+use filterblock::partition::{PartitionError, PartitionLimit, PartitionedFilter};
+use filterblock::{DecodeError, DecodeErrorClass, FilterBlockReader, FilterKind, KeyTransform, OpenOptions, Query};
 use std::convert::Infallible;
 
 /// Recomputes length and checksums of an index.
@@ -63,7 +63,7 @@ fn a_damaged_partition_costs_only_its_own_keys() {
         file[at] ^= 0x40;
         let stored = Stored { file, index: stored.index.clone() };
         for i in 0..250 {
-            let answer = filter.may_contain(&key(i), |p| stored.load(p));
+            let answer = filter.may_match(Query::Key(&key(i)), |p| stored.load(p));
             match i / 50 {
                 2 => assert!(matches!(answer, Err(PartitionError::Decode { partition: 2, .. })), "{i} {answer:?}"),
                 _ => assert_eq!(answer, Ok(true), "{i}"),
@@ -73,10 +73,11 @@ fn a_damaged_partition_costs_only_its_own_keys() {
     // Blocks of another length than the index states.
     let Ok(block) = stored.load(victim);
     for wrong in [&block[..0], &block[..64], &block[..block.len() - 1]] {
-        let answer = filter.may_contain(&key(120), |_| Ok::<_, Infallible>(wrong));
+        let answer = filter.may_match(Query::Key(&key(120)), |_| Ok::<_, Infallible>(wrong));
         assert!(matches!(answer, Err(PartitionError::Decode { partition: 2, .. })), "{answer:?}");
     }
-    let answer = filter.may_contain(&key(120), |p| if p.number == 2 { Err("no such page") } else { Ok(block) });
+    let answer =
+        filter.may_match(Query::Key(&key(120)), |p| if p.number == 2 { Err("no such page") } else { Ok(block) });
     assert_eq!(answer, Err(PartitionError::Load { partition: 2, error: "no such page" }));
     assert_eq!(answer.unwrap_err().to_string(), "loading partition 2 of the filter: no such page");
 }
@@ -138,10 +139,12 @@ fn forged_indexes_cause_no_panic() {
             Ok(filter) => {
                 opened += 1;
                 for query in [&b""[..], b"com.example/0100", b"com", b"zzz", &[0xff; 40]] {
-                    let found = filter.find(query);
-                    assert!(found.is_none_or(|p: PartitionHandle| (p.number as usize) < filter.partitions().len()));
-                    let _ = filter.may_contain(query, |p| Ok::<_, Infallible>(vec![0; p.len.min(100) as usize]));
-                    let _ = filter.find_row_column(query, query);
+                    for query in [Query::Key(query), Query::Prefix(query), Query::Row(query), Query::Cell(query, query)]
+                    {
+                        let mut found = filter.find(query).partitions();
+                        assert!(found.all(|p| (p.number as usize) < filter.partitions().len()));
+                        let _ = filter.may_match(query, |p| Ok::<_, Infallible>(vec![0; p.len.min(100) as usize]));
+                    }
                 }
             }
             Err(error) => {
@@ -163,8 +166,8 @@ fn a_trusted_index_answers_alike() {
     let (trusted, filter) = (trusted.expect("sound"), stored.open(CONTEXT));
     for i in 0..1000 {
         let answers = [
-            sure(trusted.may_contain(&key(i), |p| stored.load(p))),
-            sure(filter.may_contain(&key(i), |p| stored.load(p))),
+            sure(trusted.may_match(Query::Key(&key(i)), |p| stored.load(p))),
+            sure(filter.may_match(Query::Key(&key(i)), |p| stored.load(p))),
         ];
         assert_eq!(answers[0], answers[1]);
     }

@@ -4,6 +4,7 @@
 use crate::extent::by_extent;
 use crate::harness::{Stored, Writer, exact, own_transform, strings, subset, sure};
 use filterblock::KeyTransform;
+use filterblock::Query;
 use filterblock::partition::{PartitionLimit, PartitionedFilter};
 
 /// With neighbours between which no byte lies, and with the least and the greatest byte.
@@ -40,7 +41,7 @@ fn whole_keys() {
         let stored = of_keys(KeyTransform::WholeKey, limit, keys);
         let filter = stored.open(0);
         for key in all {
-            let answer = sure(filter.may_contain(key, |p| stored.load(p)));
+            let answer = sure(filter.may_match(Query::Key(key), |p| stored.load(p)));
             assert_eq!(answer, keys.contains(&key), "{keys:?} {key:?} {limit:?}");
             answers += 1;
         }
@@ -66,9 +67,9 @@ fn fixed_prefixes_by_key_and_by_prefix() {
                     true => keys.iter().any(|stored| stored.starts_with(&key[..len.into()])),
                     false => true,
                 };
-                let answer = sure(filter.may_contain(key, |p| stored.load(p)));
+                let answer = sure(filter.may_match(Query::Key(key), |p| stored.load(p)));
                 assert_eq!(answer, expected, "{keys:?} {key:?} {transform} {limit:?}");
-                let answer = sure(filter.may_contain_prefix(key, |p| stored.load(p)));
+                let answer = sure(filter.may_match(Query::Prefix(key), |p| stored.load(p)));
                 assert_eq!(answer, expected, "{keys:?} {key:?} {transform} {limit:?}");
                 answers += 2;
             }
@@ -89,10 +90,10 @@ fn whole_keys_and_fixed_prefixes_together() {
             for query in all {
                 let has_prefix = |prefix: &[u8]| keys.iter().any(|key| key.starts_with(prefix));
                 let is_prefix = query.len() == usize::from(len) && has_prefix(query);
-                let answer = sure(filter.may_contain(query, |p| stored.load(p)));
+                let answer = sure(filter.may_match(Query::Key(query), |p| stored.load(p)));
                 assert_eq!(answer, keys.contains(&query) || is_prefix, "{keys:?} {query:?} {transform} {limit:?}");
                 let expected = query.get(..len.into()).is_none_or(has_prefix);
-                let answer = sure(filter.may_contain_prefix(query, |p| stored.load(p)));
+                let answer = sure(filter.may_match(Query::Prefix(query), |p| stored.load(p)));
                 assert_eq!(answer, expected, "{keys:?} {query:?} {transform} {limit:?}");
                 answers += 2;
             }
@@ -117,7 +118,9 @@ fn whole_keys_and_prefixes_of_any_length_together() {
         }
         let stored = writer.finish_any().expect("an index");
         let filter = stored.open(0);
-        let ask = |order_key: &[u8], entry: &[u8]| sure(filter.may_contain_entry(order_key, entry, |p| stored.load(p)));
+        let ask = |order_key: &[u8], entry: &[u8]| {
+            sure(filter.may_match(Query::Entry { order_key, entry }, |p| stored.load(p)))
+        };
         for query in all {
             assert_eq!(ask(query, &tagged(b'k', query)), keys.contains(&query), "{keys:?} {query:?}");
             let has_prefix = keys.iter().any(|key| key.starts_with(query));
@@ -149,7 +152,7 @@ fn rows_and_columns() {
             let stored = writer.finish_any().expect("an index");
             let filter = stored.open(0);
             for (row, column) in &pairs {
-                let answer = sure(filter.may_contain_row_column(row, column, |p| stored.load(p)));
+                let answer = sure(filter.may_match(Query::Cell(row, column), |p| stored.load(p)));
                 assert_eq!(answer, stored_pairs.contains(&(row, column)), "{stored_pairs:?} {row:?} {column:?}");
                 answers += 1;
             }
@@ -171,9 +174,9 @@ fn rows_with_repeated_neighbours() {
             assert_eq!(stored, of_keys(KeyTransform::Row, limit, &rows), "repeated neighbours change nothing");
             let filter = stored.open(0);
             for row in &all {
-                let answer = sure(filter.may_contain_row(row, |p| stored.load(p)));
+                let answer = sure(filter.may_match(Query::Row(row), |p| stored.load(p)));
                 assert_eq!(answer, rows.contains(&row), "{rows:?} {row:?}");
-                assert!(sure(filter.may_contain(row, |p| stored.load(p))), "a key of one part has no entry");
+                assert!(sure(filter.may_match(Query::Key(row), |p| stored.load(p))), "a key of one part has no entry");
             }
         }
     }
@@ -190,7 +193,7 @@ fn a_separator_that_is_too_high_would_be_seen() {
     let mut stored = writer.finish().expect("an index");
     let asks = |stored: &Stored| {
         let filter: PartitionedFilter<_> = stored.open(0);
-        sure(filter.may_contain_entry(b"b", b"b", |p| stored.load(p)))
+        sure(filter.may_match(Query::Entry { order_key: b"b", entry: b"b" }, |p| stored.load(p)))
     };
     assert!(asks(&stored));
     // "ab" becomes "b": still at least every key of its partition, and below "bzz".

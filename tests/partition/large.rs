@@ -4,7 +4,7 @@
 //! more than four standard deviations.
 
 use filterblock::partition::{PartitionHandle, PartitionLimit, PartitionedFilter, PartitionedFilterBuilder};
-use filterblock::{FilterKind, FilterPolicy, OpenOptions};
+use filterblock::{FilterKind, FilterPolicy, OpenOptions, Query};
 use std::cell::Cell;
 use std::error::Error;
 use std::fs::File;
@@ -82,8 +82,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     for i in 0..NUM_LOOKUPS {
         // Spread over all partitions.
         let number = i.wrapping_mul(0x9e37_79b9_7f4a_7c15) % num_keys;
-        passed += u64::from(filter.may_contain(&key(number, num_keys, true), load)?);
-        denied += u64::from(i % 10 == 0 && !filter.may_contain(&key(number, num_keys, false), load)?);
+        passed += u64::from(filter.may_match(Query::Key(&key(number, num_keys, true)), load)?);
+        denied += u64::from(i % 10 == 0 && !filter.may_match(Query::Key(&key(number, num_keys, false)), load)?);
     }
     let expected_rate = policy.expected_false_positive_rate(num_keys / filter.partitions().len() as u64)?;
     let expected = expected_rate * NUM_LOOKUPS as f64;

@@ -3,10 +3,8 @@
 use crate::extent::by_extent;
 use crate::harness::{Writer, exact, ordered, own_transform, sure};
 use crate::material::{numbers, sized};
-use filterblock::partition::{PartitionLimit, PartitionLookup, PartitionedFilter};
-use filterblock::{
-    CustomTransform, FilterBlockBuilder, FilterBlockReader, FilterKind, KeyHasher, KeyTransform, OpenOptions,
-};
+use filterblock::partition::{Lookup, PartitionLimit, PartitionedFilter};
+use filterblock::{CustomTransform, FilterBlockBuilder, FilterKind, KeyHasher, KeyTransform, OpenOptions, Query};
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 
@@ -48,16 +46,21 @@ fn stored_keys_are_found_with_one_load() {
                     loads += 1;
                     stored.load(p)
                 };
-                let answer = if is_row { filter.may_contain_row(key, load) } else { filter.may_contain(key, load) };
+                let answer = if is_row {
+                    filter.may_match(Query::Row(key), load)
+                } else {
+                    filter.may_match(Query::Key(key), load)
+                };
                 assert!(sure(answer), "{kind} {transform} {limit:?}: {key:?} denied");
                 assert_eq!(loads, usize::from(is_row || transform.entry_of(key).is_some()));
-                assert!(sure(filter.may_contain_prefix(key, |p| stored.load(p))), "{kind} {transform}: {key:?}");
+                assert!(sure(filter.may_match(Query::Prefix(key), |p| stored.load(p))), "{kind} {transform}: {key:?}");
                 answers += 1;
             }
             let above = [&keys.last().expect("keys")[..], &[0]].concat();
             if transform == KeyTransform::WholeKey {
-                let absent =
-                    filter.may_contain(&above, |_| -> Result<&[u8], Infallible> { unreachable!("nothing to load") });
+                let absent = filter.may_match(Query::Key(&above), |_| -> Result<&[u8], Infallible> {
+                    unreachable!("nothing to load")
+                });
                 assert_eq!(absent, Ok(false));
             }
         }
@@ -85,7 +88,8 @@ fn absent_keys_pass_at_the_rate_of_the_partitions() {
         });
         // One absent key between any two neighbours: as many in each partition as it has entries.
         let expected = rates.sum::<f64>();
-        let passed = (0..100_000u32).filter(|i| sure(filter.may_contain(&ordered(2 * i + 1), |p| stored.load(p))));
+        let passed =
+            (0..100_000u32).filter(|i| sure(filter.may_match(Query::Key(&ordered(2 * i + 1)), |p| stored.load(p))));
         let passed = passed.count() as f64;
         assert!((passed - expected).abs() <= 4.0 * expected.sqrt(), "{kind}: {passed} of {expected} expected");
         let bytes = stored.file.len() + stored.index.len();
@@ -102,12 +106,16 @@ fn calls_that_do_not_fit_the_transform_are_maybe() {
         let stored = Writer::new(exact(transform), PartitionLimit::default(), 0).finish_any().expect("an index");
         let filter = stored.open(0);
         let by_key = transform == KeyTransform::WholeKey;
-        assert_eq!(filter.may_contain(b"k", never), Ok(!by_key), "{transform}");
-        assert_eq!(filter.may_contain_row(b"k", never), Ok(transform != KeyTransform::Row), "{transform}");
-        assert_eq!(filter.may_contain_prefix(b"k", never), Ok(true), "{transform}");
+        assert_eq!(filter.may_match(Query::Key(b"k"), never), Ok(!by_key), "{transform}");
+        assert_eq!(filter.may_match(Query::Row(b"k"), never), Ok(transform != KeyTransform::Row), "{transform}");
+        assert_eq!(filter.may_match(Query::Prefix(b"k"), never), Ok(true), "{transform}");
         let is_pair = matches!(transform, KeyTransform::Row | KeyTransform::RowColumn);
-        assert_eq!(filter.may_contain_row_column(b"k", b"c", never), Ok(!is_pair), "{transform}");
-        assert_eq!(filter.may_contain_entry(b"k", b"k", never), Ok(transform != own_transform()), "{transform}");
+        assert_eq!(filter.may_match(Query::Cell(b"k", b"c"), never), Ok(!is_pair), "{transform}");
+        assert_eq!(
+            filter.may_match(Query::Entry { order_key: b"k", entry: b"k" }, never),
+            Ok(transform != own_transform()),
+            "{transform}"
+        );
     }
 }
 
@@ -130,7 +138,7 @@ fn an_engine_may_keep_partitions_opened() {
     for i in 0..500u32 {
         let key = ordered(i);
         let hash = policy.hasher().hash(&key);
-        let partition = filter.find(&key).expect("a partition");
+        let partition = filter.find(Query::Key(&key)).partitions().next().expect("a partition");
         assert!(opened[partition.number as usize].reader().may_contain_hash(hash));
     }
     assert_eq!(filter.as_bytes(), stored.index);
@@ -161,33 +169,22 @@ fn an_engine_that_loads_ahead_denies_no_stored_key() {
         let stored = writer.finish().expect("an index");
         let options = OpenOptions::new().expect_transform(transform);
         let filter = PartitionedFilter::open(&stored.index[..], options).expect("a sound index");
-        type Query = fn(&FilterBlockReader<'_>, &[u8]) -> bool;
-        let answer = |found: PartitionLookup, query: Query, key: &[u8]| match found {
-            PartitionLookup::NoEntry => true,
-            PartitionLookup::Absent => false,
-            PartitionLookup::Partition(p) => {
+        let answer = |query: Query<'_>| match filter.find(query) {
+            Lookup::Partitions(p, None) => {
                 let Ok(block) = stored.load(p);
-                query(&filter.open_partition(p, block).expect("a block"), key)
+                filter.open_partition(p, block).expect("a block").may_match(query)
             }
+            found => found.answer().expect("no partition"),
         };
         let load = |p| stored.load(p);
         for (key, is_stored) in keys.iter().map(|key| (key, true)).chain(absent.iter().map(|key| (key, false))) {
-            let by_key = answer(filter.find_key(key), |filter, key| filter.may_contain(key), key);
-            let by_prefix = answer(filter.find_prefix(key), |filter, key| filter.may_contain_prefix(key), key);
-            let by_row = answer(filter.find_row(key), |filter, row| filter.may_contain_row(row), key);
-            let of_pair: Query = |filter, row| filter.may_contain_row_column(row, b"c");
-            let by_pair = answer(filter.find_row_column(key, b"c"), of_pair, key);
-            let answers = [by_key, by_prefix, by_row, by_pair];
+            let queries = [Query::Key(key), Query::Prefix(key), Query::Row(key), Query::Cell(key, b"c")];
+            let answers = queries.map(answer);
             assert!(!is_stored || answers == [true; 4], "{transform}: {key:?} denied, {answers:?}");
-            let by_calls = [
-                filter.may_contain(key, load),
-                filter.may_contain_prefix(key, load),
-                filter.may_contain_row(key, load),
-                filter.may_contain_row_column(key, b"c", load),
-            ];
-            assert_eq!(by_calls.map(sure), answers, "{transform}: {key:?}");
+            let by_calls = queries.map(|query| sure(filter.may_match(query, load)));
+            assert_eq!(by_calls, answers, "{transform}: {key:?}");
         }
-        assert_eq!((filter.entry_hasher().transform(), filter.entry_hasher().hasher()), (transform, filter.hasher()));
+        assert_eq!(filter.entry_hasher().transform(), transform);
     }
 }
 
@@ -214,10 +211,10 @@ fn keys_are_maybe_under_an_engines_own_transform() {
     let filter = PartitionedFilter::open(&stored.index[..], options).expect("a sound index");
     let load = |p| stored.load(p);
     for key in keys {
-        assert_eq!(filter.find_key(key), PartitionLookup::NoEntry);
-        assert!(sure(filter.may_contain(key, load)) && sure(filter.may_contain_prefix(key, load)));
-        assert!(sure(filter.may_contain_entry(key, after_dot(key).expect("a dot"), load)));
+        assert_eq!(filter.find(Query::Key(key)), Lookup::NoEntry);
+        assert!(sure(filter.may_match(Query::Key(key), load)) && sure(filter.may_match(Query::Prefix(key), load)));
+        assert!(sure(filter.may_match(Query::Entry { order_key: key, entry: after_dot(key).expect("a dot") }, load)));
     }
-    assert!(sure(filter.may_contain(b"z.7", load)));
-    assert!(!sure(filter.may_contain_entry(b"z.7", b"7", load)));
+    assert!(sure(filter.may_match(Query::Key(b"z.7"), load)));
+    assert!(!sure(filter.may_match(Query::Entry { order_key: b"z.7", entry: b"7" }, load)));
 }

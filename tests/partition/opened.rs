@@ -7,7 +7,7 @@ use filterblock::partition::{
     PartitionedRangeFilterBuilder,
 };
 use filterblock::range::RangeFilter;
-use filterblock::{FilterBlock, FilterKind, KeyTransform, OpenOptions};
+use filterblock::{FilterBlock, FilterKind, KeyTransform, OpenOptions, Query};
 use std::convert::Infallible;
 use std::ops::Bound::Included;
 use std::rc::Rc;
@@ -46,11 +46,11 @@ type Opened<'a> = Arc<OpenedPartition<FilterBlock<&'a [u8]>>>;
 macro_rules! all_calls {
     ($filter:expr, $key:expr, $load:expr) => {
         [
-            $filter.may_contain($key, $load),
-            $filter.may_contain_prefix($key, $load),
-            $filter.may_contain_row($key, $load),
-            $filter.may_contain_row_column($key, b"column", $load),
-            $filter.may_contain_entry($key, $key, $load),
+            $filter.may_match(Query::Key($key), $load),
+            $filter.may_match(Query::Prefix($key), $load),
+            $filter.may_match(Query::Row($key), $load),
+            $filter.may_match(Query::Cell($key, b"column"), $load),
+            $filter.may_match(Query::Entry { order_key: $key, entry: $key }, $load),
         ]
     };
 }
@@ -96,12 +96,12 @@ fn any_pointer_to_an_opened_partition_may_be_returned() {
     let of_borrowed = filter.open_partition_owned(first, block).expect("sound");
     assert_eq!((kept.number(), kept.filter().num_entries()), (0, 100));
     assert!(kept.filter().may_contain(&key(7)));
-    let (boxed, counted) = (Box::new(kept.clone()), Rc::new(of_borrowed));
+    let counted = Rc::new(of_borrowed);
     let answers: [Answer; 4] = [
-        filter.may_contain(&key(7), |_| Ok(&kept)),
-        filter.may_contain(&key(7), |_| Ok(&of_shared)),
-        filter.may_contain(&key(7), |_| Ok(boxed)),
-        filter.may_contain(&key(7), |_| Ok(Rc::clone(&counted))),
+        filter.may_match(Query::Key(&key(7)), |_| Ok(&kept)),
+        filter.may_match(Query::Key(&key(7)), |_| Ok(&of_shared)),
+        filter.may_match(Query::Key(&key(7)), |_| Ok(Box::new(kept.clone()))),
+        filter.may_match(Query::Key(&key(7)), |_| Ok(Rc::clone(&counted))),
     ];
     assert_eq!(answers, [Ok(true); 4]);
     let error = filter.open_partition_owned(first, &block[1..]).unwrap_err();
@@ -118,7 +118,7 @@ fn another_opened_partition_is_an_error() {
         for i in (0..NUM_KEYS).step_by(10) {
             for other in others {
                 let mut asked = 0;
-                let answer: Answer = filter.may_contain(&key(i), |partition| {
+                let answer: Answer = filter.may_match(Query::Key(&key(i)), |partition| {
                     asked = partition.number;
                     Ok(Arc::clone(other))
                 });
@@ -165,7 +165,7 @@ fn an_index_that_is_opened_again_takes_kept_partitions() {
     let options = OpenOptions::new().with_context(9).with_digest_check(false);
     let again = PartitionedFilter::open(stored.index.clone(), options).expect("a sound index");
     for i in 0..NUM_KEYS {
-        let answer: Answer = again.may_contain(&key(i), |partition| Ok(&*opened[partition.number as usize]));
+        let answer: Answer = again.may_match(Query::Key(&key(i)), |partition| Ok(&*opened[partition.number as usize]));
         assert_eq!(answer, Ok(true));
     }
 }
@@ -175,7 +175,7 @@ fn an_index_that_is_opened_again_takes_kept_partitions() {
 fn opened_partitions_of_ranges_answer_as_their_bytes_do() {
     let [ours, theirs] = [8, 9].map(|context| {
         let policy = "range:16".parse().expect("a policy");
-        let mut builder = PartitionedRangeFilterBuilder::new(policy, PartitionLimit::Entries(100)).expect("legal");
+        let mut builder = PartitionedRangeFilterBuilder::new(&policy, PartitionLimit::Entries(100)).expect("legal");
         builder.set_context(context);
         let mut file = Vec::new();
         let mut store = |block: &[u8]| {
@@ -203,21 +203,21 @@ fn opened_partitions_of_ranges_answer_as_their_bytes_do() {
     for i in 0..2 * NUM_KEYS {
         let (lower, upper) = (key(i), key(i + i % 3));
         let by_opened: [Answer; 2] = [
-            filter.may_contain_range(Included(&lower), Included(&upper), |p| Ok(&opened[p.number as usize])),
-            filter.may_contain_prefix(&lower, |p| Ok(&opened[p.number as usize])),
+            filter.may_match(Query::Range(Included(&lower), Included(&upper)), |p| Ok(&opened[p.number as usize])),
+            filter.may_match(Query::Prefix(&lower), |p| Ok(&opened[p.number as usize])),
         ];
         let by_bytes = [
-            filter.may_contain_range(Included(&lower), Included(&upper), |p| ours.load(p)),
-            filter.may_contain_prefix(&lower, |p| ours.load(p)),
+            filter.may_match(Query::Range(Included(&lower), Included(&upper)), |p| ours.load(p)),
+            filter.may_match(Query::Prefix(&lower), |p| ours.load(p)),
         ];
         assert_eq!(by_opened, by_bytes, "{i}");
         assert!(by_opened[1] == Ok(true) || i % 2 == 1, "{i}");
         denied += by_opened.iter().filter(|answer| **answer == Ok(false)).count();
     }
     assert!(denied > 100, "{denied}");
-    let wrong: Answer = filter.may_contain_prefix(&key(0), |p| Ok(&theirs[p.number as usize]));
+    let wrong: Answer = filter.may_match(Query::Prefix(&key(0)), |p| Ok(&theirs[p.number as usize]));
     assert_eq!(wrong, Err(PartitionError::WrongPartition { partition: 0, found: 0 }));
-    let wrong: Answer = filter.may_contain_prefix(&key(0), |_| Ok(&opened[1]));
+    let wrong: Answer = filter.may_match(Query::Prefix(&key(0)), |_| Ok(&opened[1]));
     assert_eq!(wrong, Err(PartitionError::WrongPartition { partition: 0, found: 1 }));
 }
 

@@ -3,13 +3,13 @@
 use crate::assembled::repair;
 use crate::harness::{Stored, Writer, exact, strings, subset};
 use filterblock::partition::{
-    PartitionBuildError, PartitionError, PartitionHandle, PartitionLimit, PartitionedFilter, PartitionedRangeFilter,
-    PartitionedRangeFilterBuilder, RangeLookup,
+    Lookup, PartitionBuildError, PartitionError, PartitionLimit, PartitionedFilter, PartitionedRangeFilter,
+    PartitionedRangeFilterBuilder,
 };
 use filterblock::range::RangePolicy;
-use filterblock::{BuildError, DecodeError, KeyTransform, OpenOptions};
+use filterblock::{BuildError, DecodeError, KeyTransform, OpenOptions, Query};
 use std::convert::Infallible;
-use std::ops::Bound::{self, Excluded, Included, Unbounded};
+use std::ops::Bound::{Excluded, Included, Unbounded};
 
 const CONTEXT: u64 = 7;
 
@@ -19,7 +19,7 @@ fn long() -> RangePolicy {
 }
 
 fn build<'k>(policy: RangePolicy, limit: PartitionLimit, keys: impl IntoIterator<Item = &'k Vec<u8>>) -> Stored {
-    let mut builder = PartitionedRangeFilterBuilder::new(policy, limit).expect("legal");
+    let mut builder = PartitionedRangeFilterBuilder::new(&policy, limit).expect("legal");
     builder.set_context(CONTEXT).allow_empty();
     let mut file = Vec::new();
     let mut store = |block: &[u8]| {
@@ -36,79 +36,57 @@ fn open(stored: &Stored) -> PartitionedRangeFilter<&[u8]> {
 }
 
 /// Checks a lookup of the keys of which `is_in` says that they are in a range, and returns whether it was denied.
-fn check(stored: &Stored, filter: &PartitionedRangeFilter<&[u8]>, keys: &[&Vec<u8>], query: &Query<'_>) -> bool {
-    let has_key = keys.iter().any(|key| query.has(key)) || !query.is_ordered();
-    let (found, mut num_loaded) = (query.find(filter), 0);
+fn check(stored: &Stored, filter: &PartitionedRangeFilter<&[u8]>, keys: &[&Vec<u8>], query: Query<'_>) -> bool {
+    let has_key = keys.iter().any(|key| names(query, key)) || !is_ordered(query);
+    let (found, mut num_loaded) = (filter.find(query), 0);
     match found {
-        found if !query.is_ordered() => assert_eq!(found, RangeLookup::Present, "{query:?} of {keys:?}"),
-        RangeLookup::Absent => assert!(!has_key, "{query:?} of {keys:?}"),
-        RangeLookup::Present => assert!(has_key, "{query:?} of {keys:?}"),
-        RangeLookup::Partitions(first, second) => {
+        found if !is_ordered(query) => assert_eq!(found, Lookup::Present, "{query:?} of {keys:?}"),
+        Lookup::Absent => assert!(!has_key, "{query:?} of {keys:?}"),
+        Lookup::Present => assert!(has_key, "{query:?} of {keys:?}"),
+        Lookup::Partitions(first, second) => {
             assert!(second.is_none_or(|second| second.number == first.number + 1), "{query:?} of {keys:?}");
         }
+        _ => panic!("{query:?} is one of ranges"),
     }
-    let answer = query.ask(filter, |partition| {
+    let answer = filter.may_match(query, |partition| {
         num_loaded += 1;
         stored.load(partition)
     });
     let answer = answer.expect("sound partitions");
     assert!(answer || !has_key, "{query:?} denied, of {keys:?}");
-    let most = if matches!(query, Query::Prefix(_)) { 1 } else { 2 };
+    let most = if matches!(query, Query::Prefix(_) | Query::Key(_)) { 1 } else { 2 };
     assert!(num_loaded <= most, "{query:?} of {keys:?}");
     !answer
 }
 
-#[derive(Debug)]
-enum Query<'a> {
-    Range(Bound<&'a [u8]>, Bound<&'a [u8]>),
-    Prefix(&'a [u8]),
+/// Whether a query names a key.
+fn names(query: Query<'_>, key: &[u8]) -> bool {
+    match query {
+        Query::Prefix(prefix) => key.starts_with(prefix),
+        Query::Key(sought) => key == sought,
+        Query::Range(lower, upper) => {
+            let is_above = match lower {
+                Included(lower) => lower <= key,
+                Excluded(lower) => lower < key,
+                Unbounded => true,
+            };
+            is_above
+                && match upper {
+                    Included(upper) => key <= upper,
+                    Excluded(upper) => key < upper,
+                    Unbounded => true,
+                }
+        }
+        _ => panic!("{query:?}"),
+    }
 }
 
-impl Query<'_> {
-    fn has(&self, key: &[u8]) -> bool {
-        match *self {
-            Query::Prefix(prefix) => key.starts_with(prefix),
-            Query::Range(lower, upper) => {
-                let is_above = match lower {
-                    Included(lower) => lower <= key,
-                    Excluded(lower) => lower < key,
-                    Unbounded => true,
-                };
-                is_above
-                    && match upper {
-                        Included(upper) => key <= upper,
-                        Excluded(upper) => key < upper,
-                        Unbounded => true,
-                    }
-            }
-        }
-    }
-
-    /// Whether a scan with these bounds may find something.
-    fn is_ordered(&self) -> bool {
-        match *self {
-            Query::Range(Included(lower), Included(upper)) => lower <= upper,
-            Query::Range(Included(lower) | Excluded(lower), Included(upper) | Excluded(upper)) => lower < upper,
-            Query::Range(..) | Query::Prefix(_) => true,
-        }
-    }
-
-    fn find(&self, filter: &PartitionedRangeFilter<&[u8]>) -> RangeLookup {
-        match *self {
-            Query::Range(lower, upper) => filter.find_range(lower, upper),
-            Query::Prefix(prefix) => filter.find_prefix(prefix),
-        }
-    }
-
-    fn ask<'a>(
-        &self,
-        filter: &PartitionedRangeFilter<&[u8]>,
-        load: impl FnMut(PartitionHandle) -> Result<&'a [u8], Infallible>,
-    ) -> Result<bool, PartitionError<Infallible>> {
-        match *self {
-            Query::Range(lower, upper) => filter.may_contain_range(lower, upper, load),
-            Query::Prefix(prefix) => filter.may_contain_prefix(prefix, load),
-        }
+/// Whether a scan with these bounds may find something.
+fn is_ordered(query: Query<'_>) -> bool {
+    match query {
+        Query::Range(Included(lower), Included(upper)) => lower <= upper,
+        Query::Range(Included(lower) | Excluded(lower), Included(upper) | Excluded(upper)) => lower < upper,
+        _ => true,
     }
 }
 
@@ -121,15 +99,15 @@ fn every_range_of_every_set_of_short_keys() {
         let bounds: Vec<_> = all.iter().flat_map(of_key).chain([Unbounded]).collect();
         let bounds: Vec<_> = bounds.iter().map(|bound| bound.as_ref().map(|key| &key[..])).collect();
         let ranges = bounds.iter().flat_map(|&lower| bounds.iter().map(move |&upper| Query::Range(lower, upper)));
-        let queries: Vec<_> = ranges.chain(all.iter().map(|key| Query::Prefix(key))).collect();
+        let queries: Vec<_> = ranges.chain(all.iter().flat_map(|key| [Query::Prefix(key), Query::Key(key)])).collect();
         for set in 0..1 << all.len() {
             let keys: Vec<_> = subset(&all, set).collect();
             for entries in 1..=3 {
                 let stored = build(long(), PartitionLimit::Entries(entries), keys.iter().copied());
                 let filter = open(&stored);
                 for query in &queries {
-                    denied += u64::from(check(&stored, &filter, &keys, query));
-                    absent += u64::from(query.is_ordered() && !keys.iter().any(|key| query.has(key)));
+                    denied += u64::from(check(&stored, &filter, &keys, *query));
+                    absent += u64::from(is_ordered(*query) && !keys.iter().any(|key| names(*query, key)));
                     answers += 1;
                 }
             }
@@ -149,14 +127,14 @@ fn partitions_of_many_keys() {
     let stored = build("range:20".parse().expect("legal"), PartitionLimit::Bytes(1024), keys.iter().copied());
     let filter = open(&stored);
     assert!((40..=60).contains(&filter.partitions().len()), "{}", filter.partitions().len());
-    assert_eq!(filter.num_keys(), 20_000);
+    assert_eq!(filter.num_entries(), 20_000);
     let mut denied = 0;
     for i in 0..20_000 {
-        denied += u32::from(check(&stored, &filter, &keys, &Query::Range(Included(keys[i]), Included(keys[i]))));
+        denied += u32::from(check(&stored, &filter, &keys, Query::Key(keys[i])));
         let at = i * 13 % 1_400;
         let [lower, upper] = [at, at + 3].map(|page| format!("site{:03}/page{page:05}", i % 101).into_bytes());
-        denied += u32::from(check(&stored, &filter, &keys, &Query::Range(Included(&lower), Excluded(&upper))));
-        denied += u32::from(check(&stored, &filter, &keys, &Query::Prefix(&lower)));
+        denied += u32::from(check(&stored, &filter, &keys, Query::Range(Included(&lower), Excluded(&upper))));
+        denied += u32::from(check(&stored, &filter, &keys, Query::Prefix(&lower)));
     }
     assert!(denied > 20_000, "{denied}");
 }
@@ -171,7 +149,7 @@ fn what_is_damaged_or_of_another_kind_is_an_error() {
         let filter = open(&damaged);
         let victim = filter.partitions().find(|p| (at as u64) < p.offset + u64::from(p.len)).expect("in a partition");
         for (number, partition) in (0..).zip(filter.partitions()) {
-            let answer = Query::Prefix(&[number as u8 * 10 + 5]).ask(&filter, |p| damaged.load(p));
+            let answer = filter.may_match(Query::Prefix(&[number as u8 * 10 + 5]), |p| damaged.load(p));
             match partition == victim {
                 true => assert!(matches!(answer, Err(PartitionError::Decode { partition, .. }) if partition == number)),
                 false => assert_eq!(answer, Ok(true)),
@@ -222,7 +200,7 @@ fn an_index_of_the_other_family_is_refused() {
 
 #[test]
 fn misuse_is_refused() {
-    let new = |limit| PartitionedRangeFilterBuilder::new(long(), limit);
+    let new = |limit| PartitionedRangeFilterBuilder::new(&long(), limit);
     for limit in [PartitionLimit::Bytes(255), PartitionLimit::Entries(0)] {
         assert!(matches!(new(limit), Err(BuildError::Setting { .. })), "{limit:?}");
     }

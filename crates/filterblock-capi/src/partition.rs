@@ -6,8 +6,8 @@ use crate::reader::{OpenOptions, open, opened};
 use crate::status::{Error, Status};
 use core::ffi::c_void;
 use core::mem::MaybeUninit;
-use filterblock::partition::{OpenedPartition, PartitionError, PartitionHandle, PartitionLookup, PartitionedFilter};
-use filterblock::{AlignedBytes, FilterBlockReader};
+use filterblock::partition::{OpenedPartition, PartitionError, PartitionHandle, PartitionedFilter};
+use filterblock::{AlignedBytes, FilterBlockReader, Query};
 use std::sync::Arc;
 
 /// The index of a filter in partitions: says which of them answers for a key. A null pointer answers *maybe*.
@@ -98,13 +98,10 @@ pub unsafe extern "C" fn filterblock_partitioned_reader_find_key(
     let partition = partition.write(Partition { offset: 0, number: 0, len: 0 });
     // SAFETY: `key` is valid for `key_len` bytes (rule 1).
     let given = reader.zip(unsafe { bytes(key, key_len) });
-    match caught_or(None, || given.map(|(reader, key)| reader.filter.find_key(key))) {
-        Some(PartitionLookup::Partition(found)) => {
-            *partition = found.into();
-            true
-        }
-        _ => false,
-    }
+    let find = |(reader, key): (&PartitionedReader, _)| reader.filter.find(Query::Key(key)).partitions().next();
+    let found = caught_or(None, || given.and_then(find));
+    found.into_iter().for_each(|found| *partition = found.into());
+    found.is_some()
 }
 
 /// Opens the partition of this number from its block, to be kept and to be freed by `filterblock_partition_reader_free`: a
@@ -163,9 +160,9 @@ pub unsafe extern "C" fn filterblock_partitioned_reader_may_contain(
     load_context: *mut c_void,
 ) -> bool {
     // SAFETY: `key` is valid for `key_len` bytes (rule 1).
-    let key = unsafe { bytes(key, key_len) };
-    // SAFETY: the function keeps to its documentation (rule 4).
-    answer(reader, key, |filter, key| filter.may_contain(key, |place| unsafe { loaded(load, load_context, place) }))
+    let query = unsafe { bytes(key, key_len) }.map(Query::Key);
+    // SAFETY: `load` keeps to its documentation (rule 4).
+    unsafe { answer(reader, query, load, load_context) }
 }
 
 /// Whether the table may contain a key with the prefix that `key` begins with, of the transform's length; otherwise as
@@ -179,11 +176,9 @@ pub unsafe extern "C" fn filterblock_partitioned_reader_may_contain_prefix(
     load_context: *mut c_void,
 ) -> bool {
     // SAFETY: `key` is valid for `key_len` bytes (rule 1).
-    let key = unsafe { bytes(key, key_len) };
-    answer(reader, key, |filter, key| {
-        // SAFETY: the function keeps to its documentation (rule 4).
-        filter.may_contain_prefix(key, |place| unsafe { loaded(load, load_context, place) })
-    })
+    let query = unsafe { bytes(key, key_len) }.map(Query::Prefix);
+    // SAFETY: `load` keeps to its documentation (rule 4).
+    unsafe { answer(reader, query, load, load_context) }
 }
 
 /// The partition that the caller's function returns.
@@ -201,15 +196,21 @@ unsafe fn loaded<'a>(
     partition.map(|reader| &reader.partition).ok_or(())
 }
 
-/// The answer of a query with a key, or *maybe*.
+/// The answer of a query, or *maybe*.
+///
+/// # Safety
+/// `load` keeps to its documentation.
 #[inline]
-fn answer(
+unsafe fn answer(
     reader: Option<&PartitionedReader>,
-    key: Option<&[u8]>,
-    query: impl FnOnce(&PartitionedFilter<&'static [u8]>, &[u8]) -> Result<bool, PartitionError<()>>,
+    query: Option<Query<'_>>,
+    load: LoadPartition,
+    context: *mut c_void,
 ) -> bool {
     let answer = caught_or(Err(PartitionError::Load { partition: 0, error: () }), || {
-        reader.zip(key).map_or(Ok(true), |(reader, key)| query(&reader.filter, key))
+        let Some((reader, query)) = reader.zip(query) else { return Ok(true) };
+        // SAFETY: `load` keeps to its documentation, as the caller has promised.
+        reader.filter.may_match(query, |place| unsafe { loaded(load, context, place) })
     });
     if let Err(PartitionError::WrongPartition { .. }) = answer {
         note(reader, Status::Mismatch);

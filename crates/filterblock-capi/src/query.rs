@@ -3,7 +3,7 @@
 use crate::border::{Keys, array, bytes, caught_or, filled};
 use crate::reader::Reader;
 use core::ffi::c_void;
-use filterblock::{FilterBlockReader, KeyHash};
+use filterblock::{FilterBlockReader, KeyHash, Query};
 
 /// The answer of a query of some bytes, or *maybe*.
 #[inline]
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn filterblock_reader_may_contain_row(
     row_len: usize,
 ) -> bool {
     // SAFETY: `row` is valid for `row_len` bytes (rule 1).
-    answer(reader, unsafe { bytes(row, row_len) }, |filter, row| filter.may_contain_row(row))
+    answer(reader, unsafe { bytes(row, row_len) }, |filter, row| filter.may_match(Query::Row(row)))
 }
 
 /// Whether the table may contain the cell of this row and column.
@@ -67,7 +67,7 @@ pub unsafe extern "C" fn filterblock_reader_may_contain_row_column(
 ) -> bool {
     // SAFETY: `row` is valid for `row_len` bytes, and `column` for `column_len` (rule 1).
     let (row, column) = unsafe { (bytes(row, row_len), bytes(column, column_len)) };
-    answer(reader, row, |filter, row| column.is_none_or(|column| filter.may_contain_row_column(row, column)))
+    answer(reader, row, |filter, row| column.is_none_or(|column| filter.may_match(Query::Cell(row, column))))
 }
 
 /// The number of keys that are queried together.

@@ -5,8 +5,8 @@ use crate::answers::row_and_column;
 use crate::block_file::{self, BUILD_AGAIN, MAX_UNVOUCHED_BYTES, stated_len};
 use crate::exit::{Code, Failure};
 use crate::open_args::Expected;
-use filterblock::partition::{INDEX_MAGIC, PartitionHandle, PartitionLookup, PartitionedFilter};
-use filterblock::{DecodeError, FilterBlockReader, HEADER_LEN, KeyHash, KeyTransform, MAGIC};
+use filterblock::partition::{INDEX_MAGIC, PartitionHandle, PartitionedFilter};
+use filterblock::{DecodeError, FilterBlockReader, HEADER_LEN, KeyHash, KeyTransform, MAGIC, Query};
 use std::fs;
 use std::path::Path;
 
@@ -65,23 +65,23 @@ impl<'a> Partitioned<'a> {
 
     /// The answer for the entry of a line, which has this hash: *maybe* where its partition does not open.
     pub(crate) fn may_contain(&self, line: &[u8], hash: KeyHash) -> bool {
-        let lookup = match (self.index.transform(), row_and_column(line)) {
-            (KeyTransform::RowColumn, Some((row, column))) => self.index.find_row_column(row, column),
-            (KeyTransform::Row, _) => self.index.find_row(line),
-            _ => self.index.find_key(line),
+        let query = match (self.index.entry_hasher().transform(), row_and_column(line)) {
+            (KeyTransform::RowColumn, Some((row, column))) => Query::Cell(row, column),
+            (KeyTransform::Row, _) => Query::Row(line),
+            _ => Query::Key(line),
         };
-        let PartitionLookup::Partition(at) = lookup else { return lookup == PartitionLookup::NoEntry };
-        self.open_partition(at).map_or(true, |block| block.may_contain_hash(hash))
+        self.answer(query, |block| block.may_contain_hash(hash))
     }
 
     /// The answer for the keys with a prefix; *maybe* where their partition does not open.
     pub(crate) fn may_contain_prefix(&self, prefix: &[u8]) -> bool {
-        match self.index.find_prefix(prefix) {
-            PartitionLookup::Partition(at) => {
-                self.open_partition(at).map_or(true, |block| block.may_contain_prefix(prefix))
-            }
-            lookup => lookup == PartitionLookup::NoEntry,
-        }
+        self.answer(Query::Prefix(prefix), |block| block.may_contain_prefix(prefix))
+    }
+
+    fn answer(&self, query: Query<'_>, of_block: impl Fn(&FilterBlockReader<'_>) -> bool) -> bool {
+        let found = self.index.find(query);
+        let mut opened = found.partitions().map(|at| self.open_partition(at));
+        found.answer().unwrap_or_else(|| opened.any(|block| block.map_or(true, |block| of_block(&block))))
     }
 
     /// The partitions that do not open.

@@ -34,7 +34,7 @@ pub(crate) fn figures(filter: &RangeFilterReader, context: u64) -> Map<String, V
 
 /// The figures of a partitioned filter, those of a block as far as they hold for all partitions together.
 pub(crate) fn partitions_figures(filter: &PartitionedRangeFilter<&[u8]>, num_unusable: usize) -> Map<String, Value> {
-    let (num_keys, index_len) = (filter.num_keys(), filter.as_bytes().len() as u64);
+    let (num_keys, index_len) = (filter.num_entries(), filter.as_bytes().len() as u64);
     let bytes = filter.partitions().map(|partition| u64::from(partition.len)).sum::<u64>() + index_len;
     object([
         ("kind", RANGE.into()),

@@ -7,9 +7,10 @@ use crate::open_args::HashKey;
 use crate::output::{self, object, shell_word};
 use crate::range_filter;
 use crate::verdict::Verdict;
-use filterblock::partition::PartitionHandle;
+use filterblock::partition::{Family, Keys, PartitionHandle, Ranges};
+use filterblock::range::RangeFilterReader;
 use filterblock::{DecodeError, DecodeErrorClass, FilterKind};
-use filterblock_kv::{Purpose, TableFile, TableFilter, TablePartitions, TableRangeFilter, TableRangePartitions};
+use filterblock_kv::{Purpose, TableFile, TableFilter, TablePartitions};
 use serde_json::{Map, Value};
 use std::io::Write;
 use std::path::Path;
@@ -96,35 +97,35 @@ pub(crate) fn denial(
 
 /// The figures of a filter, and a failure for each part that does not open; `next` as for [`filter_failure`].
 fn open_filter(path: &Path, filter: &TableFilter, next: &str) -> (Map<String, Value>, Vec<Failure>) {
+    let of_keys = |partitions: &TablePartitions<'_>, num_unusable| partitions_figures(filter, partitions, num_unusable);
+    let of_ranges = |partitions: &TablePartitions<'_, Ranges>, num_unusable| {
+        range_filter::partitions_figures(partitions.index(), num_unusable)
+    };
+    let of_range = |reader: RangeFilterReader<'_>| range_filter::figures(&reader, filter.context);
+    match filter.purpose {
+        Purpose::Range => open_as::<Ranges>(path, filter, next, of_range, of_ranges),
+        _ => open_as::<Keys>(path, filter, next, |reader| Filter::Block(reader).figures(), of_keys),
+    }
+}
+
+/// [`open_filter`] of a family, given the figures of its blocks and partitions.
+fn open_as<'a, F: Family>(
+    path: &Path,
+    filter: &'a TableFilter,
+    next: &str,
+    figures: impl FnOnce(F::Filter<&'a [u8]>) -> Map<String, Value>,
+    partitions_figures: impl FnOnce(&TablePartitions<'a, F>, usize) -> Map<String, Value>,
+) -> (Map<String, Value>, Vec<Failure>) {
     let opened = match filter.is_partitioned() {
-        true => filter.open_partitions().map(|partitions| {
+        true => filter.open_partitions::<F>().map(|partitions| {
             let failure = |(handle, opened): (_, &Result<_, _>)| {
                 let (place, error) = ((filter.offset, &filter.bytes[..]), opened.as_ref().err()?);
                 Some(partition_failure(path, filter.purpose, place, handle, error, next))
             };
             let failures: Vec<_> = partitions.partitions().filter_map(failure).collect();
-            (partitions_figures(filter, &partitions, failures.len()), failures)
+            (partitions_figures(&partitions, failures.len()), failures)
         }),
-        false => filter.open().map(|reader| (Filter::Block(reader).figures(), Vec::new())),
-    };
-    opened.unwrap_or_else(|error| {
-        let failure = filter_failure(path, filter.offset, &filter.bytes, filter.index_len, &error, next);
-        (object([("error", error.to_string().into())]), vec![failure])
-    })
-}
-
-/// As [`open_filter`], of a range filter.
-fn open_range(path: &Path, filter: &TableRangeFilter, next: &str) -> (Map<String, Value>, Vec<Failure>) {
-    let opened = match filter.is_partitioned() {
-        true => filter.open_partitions().map(|TableRangePartitions { index, partitions, .. }| {
-            let failure = |(at, opened): (_, &Result<_, _>)| {
-                let (place, error) = ((filter.offset, &filter.bytes[..]), opened.as_ref().err()?);
-                Some(partition_failure(path, Purpose::Range, place, at, error, next))
-            };
-            let failures: Vec<_> = index.partitions().zip(&partitions).filter_map(failure).collect();
-            (range_filter::partitions_figures(&index, failures.len()), failures)
-        }),
-        false => filter.open().map(|reader| (range_filter::figures(&reader, filter.context), Vec::new())),
+        false => filter.open::<F>().map(|reader| (figures(reader), Vec::new())),
     };
     opened.unwrap_or_else(|error| {
         let failure = filter_failure(path, filter.offset, &filter.bytes, filter.index_len, &error, next);
@@ -150,8 +151,11 @@ fn partitions_figures(
         ("predicted_fpr", partitions.false_positive_rate().into()),
         ("block_len_bytes", bytes.into()),
     ]);
-    figures.extend(hash_figures(index.hasher()));
-    figures.extend(object([("transform", index.transform().to_string().into()), ("fill", partitions.fill().into())]));
+    figures.extend(hash_figures(index.entry_hasher().hasher()));
+    figures.extend(object([
+        ("transform", index.entry_hasher().transform().to_string().into()),
+        ("fill", partitions.fill().into()),
+    ]));
     figures
 }
 
@@ -168,8 +172,8 @@ pub(crate) fn open(path: &Path, key: &HashKey) -> Result<TableFile, Failure> {
         return Ok(table);
     };
     let opens = |filter: &TableFilter| match filter.is_partitioned() {
-        true => filter.open_partitions().is_ok(),
-        false => filter.open().is_ok(),
+        true => filter.open_partitions::<Keys>().is_ok(),
+        false => filter.open::<Keys>().is_ok(),
     };
     if table.seed() != hasher.seed() && table.filters().iter().any(opens) {
         let path = path.display();
@@ -223,24 +227,17 @@ fn table_figures(path: &Path, table: &TableFile) -> Map<String, Value> {
 
 /// The figures of each filter, and a failure for each part that does not open; `next` as for [`filter_failure`].
 fn open_filters(path: &Path, table: &TableFile, next: &str) -> Vec<(Map<String, Value>, Vec<Failure>)> {
-    let located = |purpose: Purpose, offset: u64, len: u64, context: u64, fields: Map<String, Value>| {
-        let location = object([
-            ("purpose", purpose.to_string().into()),
-            ("offset", offset.into()),
-            ("len_bytes", len.into()),
-            ("context", output::hex(context).into()),
-        ]);
-        location.into_iter().chain(fields).collect()
-    };
-    let of_keys = table.filters().iter().map(|filter| {
+    let of_filter = |filter: &TableFilter| {
         let (fields, failures) = open_filter(path, filter, next);
-        (located(filter.purpose, filter.offset, filter.len, filter.context, fields), failures)
-    });
-    let of_range = table.range_filter().map(|filter| {
-        let (fields, failures) = open_range(path, filter, next);
-        (located(Purpose::Range, filter.offset, filter.bytes.len() as u64, filter.context, fields), failures)
-    });
-    of_keys.chain(of_range).collect()
+        let location = object([
+            ("purpose", filter.purpose.to_string().into()),
+            ("offset", filter.offset.into()),
+            ("len_bytes", filter.len.into()),
+            ("context", output::hex(filter.context).into()),
+        ]);
+        (location.into_iter().chain(fields).collect(), failures)
+    };
+    table.filters().iter().map(of_filter).collect()
 }
 
 /// Checks a table: structure, every cell, and that its filters miss none of them.
@@ -268,7 +265,7 @@ pub(crate) fn verify(path: &Path, key: &HashKey) -> Result<Verdict, Failure> {
         .into_iter()
         .filter_map(|(purpose, missing)| denial(path, purpose, [missing, check.num_cells], "table", &inspect)),
     );
-    let num_filters = table.filters().len() + usize::from(table.range_filter().is_some());
+    let num_filters = table.filters().len();
     let figures = object([
         ("table", table.number().into()),
         ("num_cells", check.num_cells.into()),

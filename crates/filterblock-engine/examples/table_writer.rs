@@ -9,7 +9,7 @@
 use filterblock::partition::{
     OpenedPartition, PartitionHandle, PartitionLimit, PartitionedFilter, PartitionedFilterBuilder,
 };
-use filterblock::{FilterBlock, FilterPolicy, OpenOptions};
+use filterblock::{FilterBlock, FilterPolicy, OpenOptions, Query};
 use filterblock_engine::ledger::{Accounts, FilterFacts, LookupClass, Outcome, TableCounters};
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
@@ -103,7 +103,8 @@ impl Table {
     fn get(&self, key: &str, cache: &Cache) -> Option<&Row> {
         let lookup = self.counters.of(KEYS).begin();
         let answer = self.filter.as_ref().map(|filter| {
-            filter.may_contain(key.as_bytes(), |partition| self.load(filter, partition, cache)) // an error is *maybe*
+            // An error is *maybe*.
+            filter.may_match(Query::Key(key.as_bytes()), |partition| self.load(filter, partition, cache))
         });
         if matches!(answer, Some(Ok(false))) {
             lookup.end(Outcome::Avoided);

@@ -86,16 +86,11 @@ pub(crate) struct FilterHandle {
 }
 
 impl FilterHandle {
-    /// The filter's purpose and the transform of its hashed entries; `None` for a purpose or a parameter that this
-    /// version does not write, and for a range filter.
+    /// The filter's purpose and the transform of its entries; `None` for a purpose or a parameter that this version does
+    /// not write.
     pub(crate) fn purpose(&self) -> Option<(Purpose, KeyTransform)> {
         let purpose = Purpose::from_id(self.purpose_id)?;
         Some((purpose, purpose.transform_of_param(self.param)?))
-    }
-
-    /// Whether it is a range filter as this version writes it.
-    pub(crate) fn is_range(&self) -> bool {
-        (self.purpose_id, self.param) == (Purpose::Range.id(), 0)
     }
 }
 
@@ -322,7 +317,7 @@ mod tests {
     fn filter_contexts_differ_by_file_and_purpose() {
         let mut contexts = std::collections::BTreeSet::new();
         for file in [0, 1, 2, 256, 1 << 56] {
-            for purpose in Purpose::ALL {
+            for purpose in Purpose::OF_KEYS {
                 let place: Vec<u8> = (0..8).map(|i| (file >> (8 * i)) as u8).chain([purpose.id()]).collect();
                 let context = super::filter_context(file, purpose);
                 assert_eq!(context, filterblock::KeyHasher::new(0).hash(&place).get());
@@ -336,10 +331,9 @@ mod tests {
         let purpose = |purpose_id, param| FilterHandle { purpose_id, param, len: 1, index_len: 0 }.purpose();
         assert_eq!(purpose(1, 0), Some((Purpose::Row, KeyTransform::Row)));
         assert_eq!(purpose(3, 5), Some((Purpose::Prefix, KeyTransform::FixedPrefix { len: 5 })));
-        for (purpose_id, param) in [(1, 5), (2, 1), (3, 0), (4, 0), (4, 1), (0, 0)] {
+        assert_eq!(purpose(4, 0).map(|(purpose, _)| purpose), Some(Purpose::Range));
+        for (purpose_id, param) in [(1, 5), (2, 1), (3, 0), (4, 1), (0, 0)] {
             assert_eq!(purpose(purpose_id, param), None, "{purpose_id} {param}");
         }
-        let is_range = |purpose_id, param, index_len| FilterHandle { purpose_id, param, len: 1, index_len }.is_range();
-        assert!(is_range(4, 0, 0) && is_range(4, 0, 1) && !is_range(4, 1, 0) && !is_range(1, 0, 0));
     }
 }

@@ -111,9 +111,7 @@ pub use batch::{MAX_BATCH_LEN, WriteBatch};
 pub use cache::{CacheStats, FilterResidence};
 pub use cell::{Cell, CellKey, MAX_COLUMN_LEN, MAX_ROW_LEN, MAX_VALUE_LEN};
 pub use error::{Damage, Error};
-pub use filters::{
-    ColumnStats, FilterStats, RangeFilterStats, TableFilter, TablePartitions, TableRangeFilter, TableRangePartitions,
-};
+pub use filters::{ColumnStats, FilterStats, RangeFilterStats, TableFilter, TablePartitions};
 pub use options::{Durability, Maintenance, StoreOptions};
 pub use purpose::Purpose;
 pub use sstable::{TableCell, TableCheck, TableFile};

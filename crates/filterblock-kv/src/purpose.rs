@@ -1,7 +1,8 @@
 //! The purposes of a table's filters.
 
+use super::cell::CellKey;
 use core::fmt;
-use filterblock::KeyTransform;
+use filterblock::{KeyTransform, Query};
 use filterblock_engine::ledger::LookupClass;
 use serde::Serialize;
 
@@ -23,11 +24,13 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// The purposes of filters of hashed keys, in the order of their ids: all but [`Purpose::Range`].
-    pub const ALL: [Self; 3] = [Self::Row, Self::RowColumn, Self::Prefix];
+    /// All purposes, in the order of their ids.
+    pub const ALL: [Self; 4] = [Self::Row, Self::RowColumn, Self::Prefix, Self::Range];
+    /// The purposes of filters of keys, which are the first: all but [`Purpose::Range`].
+    pub const OF_KEYS: [Self; 3] = [Self::Row, Self::RowColumn, Self::Prefix];
 
-    /// The ledger's classes, in the order of [`Purpose::ALL`], and that of ranges.
-    pub(crate) const LOOKUPS: [LookupClass; 4] = [
+    /// The ledger's classes, in the order of [`Purpose::ALL`].
+    pub(crate) const LOOKUPS: [LookupClass; Self::ALL.len()] = [
         LookupClass::group("row"),
         LookupClass::point("row+column"),
         LookupClass::range("prefix"),
@@ -46,7 +49,7 @@ impl Purpose {
 
     /// The purpose with this id, if this version knows it.
     pub fn from_id(id: u8) -> Option<Self> {
-        Self::ALL.into_iter().chain([Self::Range]).find(|purpose| purpose.id() == id)
+        Self::ALL.into_iter().find(|purpose| purpose.id() == id)
     }
 
     /// The transform of the filter's entries; of ranges, of its keys. `prefix_len`, in bytes, applies to
@@ -67,16 +70,25 @@ impl Purpose {
         }
     }
 
-    /// The transform of the hashed entries, given the footer's parameter; `None` for a parameter that this version
-    /// never writes, and for a range filter, which has no such entries.
+    /// The transform of the entries, given the footer's parameter; `None` for a parameter that this version never
+    /// writes.
     pub(crate) fn transform_of_param(self, param: u16) -> Option<KeyTransform> {
         let is_written = match self {
-            Self::Row | Self::RowColumn => param == 0,
+            Self::Row | Self::RowColumn | Self::Range => param == 0,
             // Every row starts with the empty prefix: a filter of it would be useless.
             Self::Prefix => param != 0,
-            Self::Range => false,
         };
         is_written.then(|| self.transform(param))
+    }
+
+    /// The query that its filter answers for a cell; of prefixes and ranges, for the cell's row. A prefix itself is the
+    /// row of such a key.
+    pub(crate) const fn query(self, key: CellKey<'_>) -> Query<'_> {
+        match self {
+            // The answer of a row's filter for a cell is the one for its row.
+            Self::Row | Self::RowColumn => Query::Cell(key.row, key.column),
+            Self::Prefix | Self::Range => Query::Key(key.row),
+        }
     }
 
     /// The name in reports.
@@ -117,13 +129,14 @@ mod tests {
             }
         }
         assert_eq!((Purpose::from_id(0), Purpose::from_id(5)), (None, None));
-        assert_eq!(Purpose::from_id(Purpose::Range.id()), Some(Purpose::Range));
+        assert!(Purpose::ALL.starts_with(&Purpose::OF_KEYS));
     }
 
     #[test]
     fn parameters_that_are_never_written_are_refused() {
         assert_eq!(Purpose::Row.transform_of_param(1), None);
         assert_eq!(Purpose::RowColumn.transform_of_param(8), None);
+        assert_eq!(Purpose::Range.transform_of_param(1), None);
         assert_eq!(Purpose::Prefix.transform_of_param(0), None);
         assert_eq!(Purpose::Prefix.transform_of_param(8), Some(KeyTransform::FixedPrefix { len: 8 }));
     }

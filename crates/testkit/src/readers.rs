@@ -1,6 +1,6 @@
 //! What the readers of blocks and of compact frames have in common, for checks of both.
 
-use filterblock::{CompactFrameReader, FilterBlockReader, KeyHash, KeyHasher};
+use filterblock::{CompactFrameReader, FilterBlockReader, KeyHash, KeyHasher, Query};
 
 macro_rules! reading {
     ($(fn $name:ident(&self $(, $argument:ident: $Type:ty)*) $(-> $Result:ty)?;)*) => {
@@ -23,9 +23,7 @@ macro_rules! reading {
 reading! {
     fn may_contain(&self, key: &[u8]) -> bool;
     fn may_contain_prefix(&self, key: &[u8]) -> bool;
-    fn may_contain_row(&self, row: &[u8]) -> bool;
-    fn may_contain_row_column(&self, row: &[u8], column: &[u8]) -> bool;
-    fn may_contain_entry(&self, entry: &[u8]) -> bool;
+    fn may_match(&self, query: Query<'_>) -> bool;
     fn may_contain_hash(&self, hash: KeyHash) -> bool;
     fn may_contain_hashes(&self, hashes: &[KeyHash], answers: &mut [bool]);
     fn hasher(&self) -> &KeyHasher;

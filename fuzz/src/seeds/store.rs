@@ -111,7 +111,7 @@ fn filters(seeds: &mut Seeds) -> Result {
     seeds.add("filters", "footer-only", &[&[3], &unsealed(&file[file.len() - PAGE_LEN..])[..]].concat());
     seeds.add("filters", "none-at-all", &[0]);
     for &kind in FilterKind::ALL {
-        for purpose in Purpose::ALL {
+        for purpose in Purpose::OF_KEYS {
             let file = rebuilt(kind, purpose)?;
             let name = format!("{kind}-{}", purpose.name().replace('+', "-"));
             seeds.add("filters", &name, &[&[1], &unsealed(&file)[..]].concat());
@@ -137,7 +137,7 @@ fn rebuilt_with(add: impl FnOnce(RebuildOptions) -> RebuildOptions) -> std::resu
     let storage = crate::sample::storage(&sample.files);
     let store = open(&storage);
     let mut options = RebuildOptions::new().with_table(sample.shallow.number).with_range_filter(None);
-    for other in Purpose::ALL {
+    for other in Purpose::OF_KEYS {
         options = options.with_filter(other, None);
     }
     let name = store.rebuild_filters(&add(options))?.tables.remove(0).filter_file;

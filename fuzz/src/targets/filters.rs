@@ -94,7 +94,7 @@ fn denies(file: &[u8]) -> bool {
                     None => return false,
                 },
             }
-            !filter.may_contain_entry(&entry)
+            !filter.may_contain_hash(filter.hasher().hash(&entry))
         })
     })
 }

@@ -3,10 +3,9 @@ use crate::blocks::{HASH_KEY, names_a_key};
 use crate::oracle::{int, mix};
 use crate::repair::{HEADER_LEN, Repair, repair, seal};
 use filterblock::partition::{
-    INDEX_MAGIC, PartitionError, PartitionHandle, PartitionLookup, PartitionedFilter, PartitionedRangeFilter,
-    RangeLookup,
+    INDEX_MAGIC, Lookup, PartitionError, PartitionHandle, PartitionedFilter, PartitionedRangeFilter,
 };
-use filterblock::{DecodeError, KeyHasher, KeyTransform, OpenOptions};
+use filterblock::{BlockKind, DecodeError, KeyHasher, KeyTransform, OpenOptions, Query};
 use filterblock_portable as portable;
 use std::ops::Bound::{Excluded, Included, Unbounded};
 
@@ -77,40 +76,61 @@ fn look_up(
         [separator.to_vec(), [separator, &[0][..]].concat(), shorter.to_vec()]
     });
     let queries: Vec<_> = queries.chain([vec![], b"com.example.00001/".to_vec(), vec![255; 40]]).collect();
-    let options = OpenOptions::new().with_context(sealed_under.unwrap_or(0));
-    if let Ok(ranges) = PartitionedRangeFilter::open(index, options) {
+    if let Some(context) = sealed_under {
+        let index = as_one_of_ranges(index, context);
+        let options = OpenOptions::new().with_context(context);
+        let ranges = PartitionedRangeFilter::open(&index[..], options.clone()).expect("what else it states is sound");
         queries.iter().zip(queries.iter().rev()).for_each(|(a, b)| look_up_ranges(&ranges, &separators, a, b));
+        let error = PartitionedFilter::open(&index[..], options).map(|_| ());
+        assert_eq!(error, Err(DecodeError::WrongFamily { found: BlockKind::Ranges.tag() }));
     }
     for query in queries {
-        let expected = separators.iter().position(|separator| *separator >= &query[..]);
-        let found = filter.find(&query);
-        assert_eq!(found.map(|p| p.number as usize), expected, "{query:?}");
-        assert_eq!(
-            portable.find(&query).map(|p| (p.number, p.offset, p.len)),
-            found.map(|p| (p.number, p.offset, p.len))
-        );
+        let transform = filter.entry_hasher().transform();
+        let lookup = |order_key: &[u8]| {
+            let at = separators.iter().position(|separator| *separator >= order_key);
+            at.and_then(|at| filter.partitions().nth(at)).map_or(Lookup::Absent, |at| Lookup::Partitions(at, None))
+        };
+        let unless = |has_entry: bool, order_key: &[u8]| if has_entry { lookup(order_key) } else { Lookup::NoEntry };
+        let of_key = transform.entry_of(&query);
         let pair = [&query[..], &[0, 0], b"title"].concat();
-        if !query.contains(&0) {
-            let lookup = |found: Option<_>| found.map_or(PartitionLookup::Absent, PartitionLookup::Partition);
-            let expected = match filter.transform() {
-                KeyTransform::RowColumn => lookup(filter.find(&pair)),
-                KeyTransform::Row => lookup(found),
-                _ => PartitionLookup::NoEntry,
-            };
-            assert_eq!(filter.find_row_column(&query, b"title"), expected);
+        let of_cell = match transform {
+            KeyTransform::RowColumn => lookup(&pair),
+            transform => unless(transform == KeyTransform::Row, &query),
+        };
+        let is_own = matches!(transform, KeyTransform::Custom(_));
+        let expected = [
+            (Query::Key(&query), of_key.map_or(Lookup::NoEntry, lookup)),
+            (Query::Row(&query), unless(transform == KeyTransform::Row, &query)),
+            (Query::Entry { order_key: &query, entry: b"entry" }, unless(is_own, &query)),
+            (Query::Range(Included(&query), Unbounded), Lookup::NoEntry),
+        ];
+        let cell = (!query.contains(&0)).then_some((Query::Cell(&query, b"title"), of_cell));
+        for (query, expected) in expected.into_iter().chain(cell) {
+            assert_eq!(filter.find(query), expected, "{query:?}");
         }
+        let by_portable = portable.find(portable::Query::Key(&query));
+        assert_eq!(format!("{by_portable:?}"), format!("{:?}", filter.find(Query::Key(&query))));
         // What cannot be loaded is an error, and never "no".
-        match filter.may_contain(&query, Err::<&[u8], _>) {
-            Ok(answer) => assert!(answer || found.is_none() || filter.transform().to_wire().id == 3),
+        match filter.may_match(Query::Key(&query), Err::<&[u8], _>) {
+            Ok(answer) => assert_eq!(Some(answer), filter.find(Query::Key(&query)).answer()),
             Err(PartitionError::Load { partition, error }) => assert_eq!(partition, error.number),
             Err(error) => panic!("{error:?}"),
         }
-        match filter.may_contain(&query, loaded) {
+        match filter.may_match(Query::Key(&query), loaded) {
             Ok(_) => {}
             Err(PartitionError::Decode { error, .. }) => assert!(!error.to_string().is_empty()),
             Err(error) => panic!("{error:?}"),
         }
     }
+}
+
+/// An index of filters of keys as one of ranges, with right checksums.
+fn as_one_of_ranges(index: &[u8], context: u64) -> Vec<u8> {
+    let mut index = index.to_vec();
+    index[9..12].copy_from_slice(&[BlockKind::Ranges.tag(), 1, 0]);
+    index[14..24].fill(0);
+    seal(&mut index, &INDEX_MAGIC, Repair::all(context));
+    index
 }
 
 /// Compares what an index says of a range and of a prefix with section 15.5.
@@ -121,29 +141,24 @@ fn look_up_ranges(filter: &PartitionedRangeFilter<&[u8]>, separators: &[&[u8]], 
     };
     let at_least = |key: &[u8]| separators.iter().position(|separator| *separator >= key);
     let all = (!separators.is_empty()).then_some(0);
-    let between = filter.find_range(Included(lower), Excluded(upper));
-    assert!(lower < upper || between == RangeLookup::Present, "{lower:?} {upper:?}");
+    let between = filter.find(Query::Range(Included(lower), Excluded(upper)));
+    assert!(lower < upper || between == Lookup::Present, "{lower:?} {upper:?}");
     let others = [
-        (filter.find_prefix(lower), at_least(lower).into_iter().collect()),
-        (filter.find_range(Unbounded, Included(upper)), expected(all, at_least(upper))),
+        (filter.find(Query::Prefix(lower)), at_least(lower).into_iter().collect()),
+        (filter.find(Query::Range(Unbounded, Included(upper))), expected(all, at_least(upper))),
     ];
     let between = (lower < upper).then(|| (between, expected(at_least(lower), at_least(upper))));
     for (lookup, partitions) in others.into_iter().chain(between) {
-        let found: Vec<_> = match lookup {
-            RangeLookup::Absent => vec![],
-            RangeLookup::Present => {
-                assert!(partitions.len() > 2, "{lower:?} {upper:?}");
-                continue;
-            }
-            RangeLookup::Partitions(first, second) => {
-                [Some(first), second].into_iter().flatten().map(|partition| partition.number as usize).collect()
-            }
-        };
+        if lookup == Lookup::Present {
+            assert!(partitions.len() > 2, "{lower:?} {upper:?}");
+            continue;
+        }
+        let found: Vec<_> = lookup.partitions().map(|partition| partition.number as usize).collect();
         assert_eq!(found, partitions, "{lower:?} {upper:?}");
     }
     // What cannot be loaded is an error, and never "no".
-    match filter.may_contain_prefix(lower, Err::<&[u8], _>) {
-        Ok(answer) => assert_eq!(answer, filter.find_prefix(lower) == RangeLookup::Present),
+    match filter.may_match(Query::Prefix(lower), Err::<&[u8], _>) {
+        Ok(answer) => assert_eq!(Some(answer), filter.find(Query::Prefix(lower)).answer()),
         Err(error) => assert!(matches!(error, PartitionError::Load { partition, error } if partition == error.number)),
     }
 }

@@ -4,8 +4,9 @@ use crate::records::{Edit, manifest};
 use crate::sample::{Files, options, sample};
 use crate::sstable::{Forgery, Parts, added, footer_crc, forge, is_forged};
 use crate::store::{all, ask, check_error, go_on, is_ascending, open, successor};
-use filterblock::partition::RangeLookup;
-use filterblock_kv::TableFile;
+use filterblock::Query;
+use filterblock::partition::{Keys, Ranges};
+use filterblock_kv::{Purpose, TableFile};
 use std::ops::Bound::{self, Excluded, Included, Unbounded};
 
 /// Any bytes as a table. The input's first byte says what becomes of the pages behind it:
@@ -93,7 +94,11 @@ fn open_file(file: &[u8]) -> Option<bool> {
     assert!(table.num_blocks() <= file.len() as u64 && table.data_len() <= file.len() as u64);
     assert!(table.key_range().is_none_or(|keys| keys.start() <= keys.end()));
     for filter in table.filters() {
-        if let Err(error) = filter.open() {
+        let error = match filter.purpose {
+            Purpose::Range => filter.open::<Ranges>().err(),
+            _ => filter.open::<Keys>().err(),
+        };
+        if let Some(error) = error {
             assert!(!table.warning(filter, error).to_string().is_empty());
         }
     }
@@ -112,19 +117,21 @@ fn open_file(file: &[u8]) -> Option<bool> {
 /// Whether the range filter denies a range with a row of the table, among those that will be scanned. A forged one may,
 /// even if it passes each row.
 fn denies_a_range(table: &TableFile) -> bool {
-    let Some(filter) = table.range_filter() else { return false };
-    let (whole, partitions) = (filter.open(), filter.open_partitions());
+    let of_range = table.filters().iter().rfind(|filter| filter.purpose == Purpose::Range);
+    let Some(filter) = of_range else { return false };
+    let (whole, partitions) = (filter.open::<Ranges>(), filter.open_partitions::<Ranges>());
     assert!(whole.is_err() || partitions.is_err(), "a block and an index");
     let may_contain = |lower: Bound<&[u8]>, upper: Bound<&[u8]>| match (&whole, &partitions) {
         (Ok(filter), _) => filter.may_contain_range(lower, upper),
-        (_, Ok(filter)) => match filter.index.find_range(lower, upper) {
-            RangeLookup::Absent => false,
-            RangeLookup::Present => true,
-            RangeLookup::Partitions(first, second) => [Some(first), second].into_iter().flatten().any(|partition| {
-                let opened = filter.partitions[partition.number as usize].as_ref();
-                opened.map_or(true, |filter| filter.may_contain_range(lower, upper))
-            }),
-        },
+        (_, Ok(filter)) => {
+            let found = filter.index().find(Query::Range(lower, upper));
+            found.answer().unwrap_or_else(|| {
+                found.partitions().any(|partition| {
+                    let (_, opened) = filter.partitions().nth(partition.number as usize).expect("in the index");
+                    opened.as_ref().map_or(true, |filter| filter.may_contain_range(lower, upper))
+                })
+            })
+        }
         _ => true,
     };
     let rows: Vec<Vec<u8>> = table.cells(Unbounded, Unbounded).flatten().map(|cell| cell.row).collect();

@@ -1,7 +1,7 @@
 //! The reader's side.
 
 use super::super::order::are_ordered;
-use super::super::query::Query;
+use super::super::query::Span;
 use super::bounds::Numbers;
 use super::codes::Blocks;
 use super::params::Params;
@@ -103,11 +103,11 @@ impl Integers {
 
     /// Returns the search for a range, or the answer, if it needs no search or several.
     #[inline]
-    pub(in crate::ranges) fn start(&self, payload: &[u8], query: Query<'_>) -> Result<Search, bool> {
+    pub(in crate::ranges) fn start(&self, payload: &[u8], span: Span<'_>) -> Result<Search, bool> {
         let numbers = self.numbers(payload);
-        let range = match query {
-            Query::Range(lower, upper) => numbers.of_range(lower, upper),
-            Query::Prefix(prefix) => numbers.of_prefix(prefix),
+        let range = match span {
+            Span::Range(lower, upper) => numbers.of_range(lower, upper),
+            Span::Prefix(prefix) => numbers.of_prefix(prefix),
         };
         let (first, last) = range.ok_or(false)?;
         let ((block, from), (last_block, to)) = (self.blocks.split(first), self.blocks.split(last));

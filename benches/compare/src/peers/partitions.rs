@@ -3,8 +3,8 @@
 use super::filterblock::{Buffer, policy};
 use crate::keys::Key;
 use crate::peer::{Caller, Filter, Peer, Size, apart, query_each};
-use ::filterblock::partition::{PartitionLimit, PartitionLookup, PartitionedFilter, PartitionedFilterBuilder};
-use ::filterblock::{FilterBlock, FilterKind, FilterPolicy, OpenOptions};
+use ::filterblock::partition::{Lookup, PartitionLimit, PartitionedFilter, PartitionedFilterBuilder};
+use ::filterblock::{FilterBlock, FilterKind, FilterPolicy, OpenOptions, Query};
 use anyhow::Result;
 use std::convert::Infallible;
 
@@ -39,10 +39,10 @@ impl Filter for Partitions {
     }
 
     fn query(&self, keys: &[Key], caller: Caller) -> usize {
-        query_each(keys, caller, |key| match apart(self).index.find_key(key) {
-            PartitionLookup::Partition(partition) => self.blocks[partition.number as usize].may_contain(key),
-            PartitionLookup::Absent => false,
-            PartitionLookup::NoEntry => true,
+        query_each(keys, caller, |key| match apart(self).index.find(Query::Key(key)) {
+            Lookup::Partitions(partition, _) => self.blocks[partition.number as usize].may_contain(key),
+            Lookup::Absent => false,
+            _ => true,
         })
     }
 }

@@ -42,7 +42,7 @@ impl Explanation {
 /// The outcome of the one lookup of a table, if it was probed.
 fn probed(table: &TableStats) -> Option<(Value, String)> {
     let TableStats { file, level, .. } = table;
-    let purpose = Purpose::ALL.into_iter().find(|&purpose| table.ledger.of(purpose).lookups > 0)?;
+    let purpose = Purpose::OF_KEYS.into_iter().find(|&purpose| table.ledger.of(purpose).lookups > 0)?;
     let tally = table.ledger.of(purpose);
     let outcome = Outcome::ALL.iter().copied().find(|&outcome| tally.count(outcome) > 0)?;
     let filter = table.filters.iter().find(|filter| filter.purpose == purpose);

@@ -124,7 +124,7 @@ fn rebuild(
 ) -> Result<(), Error> {
     for table in tables {
         let mut options = RebuildOptions::new().with_table(table.number).with_range_filter(plan.range_policy(table));
-        for purpose in Purpose::ALL {
+        for purpose in Purpose::OF_KEYS {
             options = options.with_filter(purpose, plan.policy(table, purpose));
         }
         if let Some(seed) = seed {
@@ -165,8 +165,8 @@ struct Plan<'a> {
     args: &'a Args,
     stats: &'a Stats,
     prefix_len: Option<u16>,
-    /// The given policies, by [`Purpose::ALL`]; otherwise filters keep their own.
-    given: Option<[Option<FilterPolicy>; Purpose::ALL.len()]>,
+    /// The given policies, by [`Purpose::OF_KEYS`]; otherwise filters keep their own.
+    given: Option<[Option<FilterPolicy>; Purpose::OF_KEYS.len()]>,
 }
 
 impl<'a> Plan<'a> {
@@ -178,8 +178,8 @@ impl<'a> Plan<'a> {
         }
         let mut plan = Self { args, stats, prefix_len, given: None };
         if kind.is_some() || bits_per_key.is_some() || fpr.is_some() {
-            let mut given = [const { None }; Purpose::ALL.len()];
-            for (given, purpose) in given.iter_mut().zip(Purpose::ALL) {
+            let mut given = [const { None }; Purpose::OF_KEYS.len()];
+            for (given, purpose) in given.iter_mut().zip(Purpose::OF_KEYS) {
                 let kind = kind.as_deref().unwrap_or_else(|| kind_of(stats, purpose));
                 *given = args.filters.policy_of("rebuild", kind)?;
             }

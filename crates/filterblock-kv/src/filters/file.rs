@@ -1,19 +1,20 @@
 //! Filters of a table that is opened outside a store.
 
 use super::{
-    DecodeError, EntryHasher, FilterKind, KeyHasher, KeyTransform, OpenOptions, PartitionHandle, PartitionedFilter,
-    PartitionedRangeFilter, Probe, Purpose, RangeFilter, RangeFilterReader, check_places, index_at, may_contain_cell,
-    may_contain_row, unpadded_len,
+    DecodeError, EntryHasher, FilterKind, KeyHasher, KeyTransform, OpenOptions, PartitionHandle, Probe, Purpose,
+    StoredFamily, check_places, index_at, may_match, unpadded_len,
 };
+use core::fmt;
 use filterblock::FilterBlockReader;
+use filterblock::partition::{Family, Keys, Partitioned, Ranges};
 
 /// A filter of a table, with what is needed to open it.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct TableFilter {
-    /// The filter's purpose.
+    /// The filter's purpose: of [`Purpose::Range`] it is of the family [`Ranges`], of all others [`Keys`].
     pub purpose: Purpose,
-    /// The transform of its entries.
+    /// The transform of its entries; of ranges, of its keys.
     pub transform: KeyTransform,
     /// The offset of its bytes in the table's file.
     pub offset: u64,
@@ -43,14 +44,15 @@ impl TableFilter {
     /// Opens the block with every check.
     ///
     /// # Errors
-    /// The error of [`OpenOptions::open`], and the error for a partitioned filter, which is not a block.
-    pub fn open(&self) -> Result<FilterBlockReader<'_>, DecodeError> {
-        self.open_options().open(&self.bytes).map_err(|error| self.key_needed(error))
+    /// The error of [`Family::open`], and the error for a partitioned filter, which is not a block.
+    pub fn open<F: Family>(&self) -> Result<F::Filter<&[u8]>, DecodeError> {
+        F::open(&self.open_options(), &self.bytes[..]).map_err(|error| self.key_needed(error.error()))
     }
 
     /// Opens the index of a partitioned filter and all partitions, with every check.
     ///
     /// ```
+    /// use filterblock::partition::Keys;
     /// use filterblock_kv::{Store, StoreOptions, TableFile};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -62,7 +64,7 @@ impl TableFilter {
     /// store.flush()?;
     /// let table = TableFile::open(&dir.path().join(&store.stats().tables[0].file))?;
     /// for filter in table.filters() {
-    ///     let filter = filter.open_partitions()?;
+    ///     let filter = filter.open_partitions::<Keys>()?;
     ///     assert!(filter.partitions().len() > 3 && filter.partitions().all(|(_, opened)| opened.is_ok()));
     ///     assert!(filter.false_positive_rate().is_some_and(|rate| rate < 0.02));
     /// }
@@ -71,9 +73,9 @@ impl TableFilter {
     /// ```
     ///
     /// # Errors
-    /// As [`PartitionedFilter::open`](filterblock::partition::PartitionedFilter::open), for the index; also for a
+    /// As [`Partitioned::open`], for the index; also for a
     /// filter that is one block, which has none. A partition that does not open has an error of its own.
-    pub fn open_partitions(&self) -> Result<TablePartitions<'_>, DecodeError> {
+    pub fn open_partitions<F: Family>(&self) -> Result<TablePartitions<'_, F>, DecodeError> {
         TablePartitions::open(&self.bytes, self.index_len, self.open_options()).map_err(|error| self.key_needed(error))
     }
 
@@ -87,96 +89,35 @@ impl TableFilter {
 
     /// Opens the filter to probe it for cells; `None` if it does not open.
     pub(crate) fn probe(&self) -> Option<Probe<'_>> {
+        if self.purpose == Purpose::Range { self.probe_as::<Ranges>() } else { self.probe_as::<Keys>() }
+    }
+
+    fn probe_as<F: StoredFamily>(&self) -> Option<Probe<'_>> {
+        let purpose = self.purpose;
         if self.is_partitioned() {
-            let filter = self.open_partitions().ok()?;
+            let TablePartitions { index, partitions, .. } = self.open_partitions::<F>().ok()?;
             return Some(Box::new(move |key| {
-                may_contain_cell(Some(&filter.index), |number| filter.partitions[number].as_ref().ok(), key)
+                may_match(Some(&index), |number| partitions[number].as_ref().ok(), purpose.query(key))
             }));
         }
-        let filter = self.open().ok()?;
-        Some(Box::new(move |key| may_contain_cell(None::<&PartitionedFilter<&[u8]>>, |_| Some(&filter), key)))
-    }
-}
-
-/// A range filter of a table, with what is needed to open it.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct TableRangeFilter {
-    /// The offset of its bytes in the table's file.
-    pub offset: u64,
-    /// The length of a partitioned filter's index, its last bytes; 0 for a filter that is one block.
-    pub index_len: u32,
-    /// The context that the block, or the index, is bound to.
-    pub context: u64,
-    /// The block, or the partitions and their index, unchecked.
-    pub bytes: Vec<u8>,
-}
-
-/// A partitioned range filter of a [`TableFile`](super::super::TableFile), opened with every check.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct TableRangePartitions<'a> {
-    /// The index. Offsets in it are counted from the filter's.
-    pub index: PartitionedRangeFilter<&'a [u8]>,
-    /// The partitions, as far as they pass every check.
-    pub partitions: Vec<Result<RangeFilterReader<'a>, DecodeError>>,
-}
-
-impl TableRangeFilter {
-    /// Whether it is opened by [`open_partitions`](Self::open_partitions), and not by [`open`](Self::open).
-    pub fn is_partitioned(&self) -> bool {
-        self.index_len > 0
-    }
-
-    /// Opens the block with every check.
-    ///
-    /// # Errors
-    /// As [`RangeFilter::open`]; also for a partitioned filter, which is not a block.
-    pub fn open(&self) -> Result<RangeFilterReader<'_>, DecodeError> {
-        RangeFilter::open(&self.bytes, &OpenOptions::new().with_context(self.context))
-    }
-
-    /// Opens the index of a partitioned filter and all partitions, with every check.
-    ///
-    /// # Errors
-    /// As [`PartitionedRangeFilter::open`], for the index; also for a filter that is one block, which has none.
-    pub fn open_partitions(&self) -> Result<TableRangePartitions<'_>, DecodeError> {
-        let index_at = index_at(self.bytes.len() as u64, self.index_len)?;
-        let (before, index) = self.bytes.split_at(index_at as usize);
-        let index = PartitionedRangeFilter::open(index, OpenOptions::new().with_context(self.context))?;
-        check_places(index.index(), index_at)?;
-        let open = |p: PartitionHandle| index.open_partition(p, &before[p.offset as usize..][..p.len as usize]);
-        let partitions = index.partitions().map(open).collect();
-        Ok(TableRangePartitions { index, partitions })
-    }
-
-    /// Opens the filter to probe it for the rows of cells; `None` if it does not open.
-    pub(crate) fn probe(&self) -> Option<Probe<'_>> {
-        if self.is_partitioned() {
-            let TableRangePartitions { index, partitions } = self.open_partitions().ok()?;
-            return Some(Box::new(move |key| {
-                may_contain_row(Some(&index), |number| partitions[number].as_ref().ok(), key.row)
-            }));
-        }
-        let filter = self.open().ok()?;
-        Some(Box::new(move |key| Some(filter.may_contain(key.row))))
+        let filter = self.open::<F>().ok()?;
+        Some(Box::new(move |key| F::answer(&filter, purpose.query(key))))
     }
 }
 
 /// A partitioned filter of a [`TableFile`](super::super::TableFile), opened with every check.
-#[derive(Debug)]
-pub struct TablePartitions<'a> {
-    index: PartitionedFilter<&'a [u8]>,
+pub struct TablePartitions<'a, F: Family = Keys> {
+    index: Partitioned<F, &'a [u8]>,
     index_len: u32,
-    partitions: Vec<Result<FilterBlockReader<'a>, DecodeError>>,
+    partitions: Vec<Result<F::Filter<&'a [u8]>, DecodeError>>,
 }
 
-impl<'a> TablePartitions<'a> {
+impl<'a, F: Family> TablePartitions<'a, F> {
     /// Opens the filter in `bytes`, whose last `index_len` bytes are its index.
     pub(super) fn open(bytes: &'a [u8], index_len: u32, options: OpenOptions) -> Result<Self, DecodeError> {
         let index_at = index_at(bytes.len() as u64, index_len)?;
         let (before, index) = bytes.split_at(index_at as usize);
-        let index = PartitionedFilter::open(index, options)?;
+        let index = Partitioned::open(index, options)?;
         check_places(&index, index_at)?;
         // They end before the index.
         let open = |p: PartitionHandle| index.open_partition(p, &before[p.offset as usize..][..p.len as usize]);
@@ -185,14 +126,14 @@ impl<'a> TablePartitions<'a> {
     }
 
     /// The index.
-    pub fn index(&self) -> &PartitionedFilter<&'a [u8]> {
+    pub fn index(&self) -> &Partitioned<F, &'a [u8]> {
         &self.index
     }
 
     /// Returns each partition's place, its offset counted from the filter's, and its block, if that passes every check.
     pub fn partitions(
         &self,
-    ) -> impl ExactSizeIterator<Item = (PartitionHandle, &Result<FilterBlockReader<'a>, DecodeError>)> {
+    ) -> impl ExactSizeIterator<Item = (PartitionHandle, &Result<F::Filter<&'a [u8]>, DecodeError>)> {
         self.index.partitions().zip(&self.partitions)
     }
 
@@ -200,7 +141,17 @@ impl<'a> TablePartitions<'a> {
     pub fn unpadded_len(&self) -> u64 {
         unpadded_len(&self.index, self.index_len)
     }
+}
 
+/// The output is one line, without the bytes.
+impl<F: Family> fmt::Debug for TablePartitions<'_, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let num_usable = self.partitions.iter().flatten().count();
+        write!(f, "TablePartitions({} partitions, {num_usable} of them usable)", self.partitions.len())
+    }
+}
+
+impl<'a> TablePartitions<'a> {
     fn usable(&self) -> impl Iterator<Item = &FilterBlockReader<'a>> {
         self.partitions.iter().flatten()
     }

@@ -3,7 +3,7 @@
 use super::{
     AlignedBytes, Arc, BlockCounters, BlockRef, CellKey, ColumnStats, ColumnSums, FilterBlock, FilterKind,
     FilterResidence, HasherId, HeldColumns, KeyHash, KeyHasher, Loaded, Location, Lookup, Outcome, PinnedBytes,
-    Purpose, Stored,
+    Purpose, Stored, stored,
 };
 use core::cell::OnceCell;
 use filterblock_engine::budget::ColumnPoint;
@@ -17,7 +17,7 @@ use serde::{Serialize, Serializer};
 #[derive(Debug)]
 pub(crate) struct EntryHashes<'a> {
     key: CellKey<'a>,
-    hashes: [OnceCell<(KeyHasher, KeyHash)>; Purpose::ALL.len()],
+    hashes: [OnceCell<(KeyHasher, KeyHash)>; Purpose::OF_KEYS.len()],
 }
 
 impl<'a> EntryHashes<'a> {
@@ -235,12 +235,12 @@ impl OpenFilter {
         let probe = |filter: &FilterBlock<AlignedBytes>| self.verdict(filter, hashes);
         match &self.residence {
             Residence::Pinned(filter, _) => probe(filter),
-            Residence::Cached => match self.stored.find(hashes.key) {
+            Residence::Cached => match self.find(hashes.key) {
                 Ok(block) => self.stored.load(block, account).map_or(Verdict::Unusable, |filter| probe(&filter)),
                 Err(verdict) => verdict,
             },
             Residence::Columns { held: None, .. } => Verdict::NoFilter,
-            Residence::Columns { held: Some(held), .. } => match self.stored.find(hashes.key) {
+            Residence::Columns { held: Some(held), .. } => match self.find(hashes.key) {
                 Ok(block) => match &held.blocks[block.number] {
                     Some(filter) => self.verdict(filter, hashes),
                     None => Verdict::Unusable,
@@ -248,6 +248,11 @@ impl OpenFilter {
                 Err(verdict) => verdict,
             },
         }
+    }
+
+    /// The only block that may have the entry of a cell, or the answer.
+    fn find(&self, key: CellKey<'_>) -> Result<stored::Block, Verdict> {
+        self.stored.find(self.stored_stats.purpose.query(key))?.next().ok_or(Verdict::No)
     }
 
     #[inline]

@@ -1,6 +1,6 @@
 //! A filter that is probed for all cells of its table.
 
-use super::{AlignedBytes, Arc, CellKey, Deref, FilterBlock, KeyHash, OpenFilter, may_contain_cell};
+use super::{AlignedBytes, Arc, CellKey, Deref, FilterBlock, KeyHash, OpenFilter, may_match};
 
 /// Whether a filter may contain a cell; `None` if the cell has no entry, or is in an unusable partition.
 pub(crate) type Probe<'a> = Box<dyn Fn(CellKey<'_>) -> Option<bool> + 'a>;
@@ -31,8 +31,8 @@ pub(crate) struct Loaded<'a> {
 
 impl Loaded<'_> {
     pub(crate) fn probe(&self) -> Probe<'_> {
-        let index = self.filter.stored.index();
-        Box::new(move |key| may_contain_cell(index, |number| self.blocks[number].as_deref(), key))
+        let (index, purpose) = (self.filter.stored.index(), self.filter.stored_stats.purpose);
+        Box::new(move |key| may_match(index, |number| self.blocks[number].as_deref(), purpose.query(key)))
     }
 
     /// Whether the filter may contain a hash that is in no partition: the `i`th of many, spread over the partitions.

@@ -14,7 +14,7 @@ mod stored;
 mod writer;
 
 pub use columns::ColumnStats;
-pub use file::{TableFilter, TablePartitions, TableRangeFilter, TableRangePartitions};
+pub use file::{TableFilter, TablePartitions};
 pub use filter::FilterStats;
 pub(crate) use filter::{EntryHashes, OpenFilter, Verdict, kind_name};
 pub(crate) use loaded::{Loaded, Probe};
@@ -37,8 +37,8 @@ use super::storage::{PAGE_LEN, ReadableFile, WritableFile, len_in_memory, read_e
 use super::warning::{FilterProblem, Warning, claimed_format};
 use columns::{ColumnSums, HeldColumns};
 use core::ops::Deref;
-use filterblock::partition::{PartitionHandle, PartitionedFilter, PartitionedRangeFilter};
-use filterblock::range::{RangeFilter, RangeFilterReader};
+use filterblock::partition::PartitionHandle;
+use filterblock::range::RangeFilter;
 use filterblock::{
     AlignedBytes, DecodeError, EntryHasher, FilterBlock, FilterKind, KeyHash, KeyHasher, KeyTransform, OpenOptions,
 };
@@ -46,7 +46,7 @@ use filterblock_engine::ledger::{BlockCounters, FilterFacts, Lookup, Outcome, Ta
 use loaded::BlockRef;
 use range::OpenRange;
 use std::sync::Arc;
-use stored::{Location, Stored, check_places, index_at, may_contain_cell, may_contain_row, unpadded_len};
+use stored::{Location, Stored, StoredFamily, check_places, index_at, may_match, unpadded_len};
 
 /// A table's filter for one purpose.
 #[derive(Clone, Debug, Default)]
@@ -54,15 +54,14 @@ enum Slot {
     #[default]
     Missing,
     Unusable,
-    Open(Arc<OpenFilter>),
+    Keys(Arc<OpenFilter>),
+    Range(Arc<OpenRange>),
 }
 
 /// The filters of an open table, from its own file or from one that was written later.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TableFilters {
     slots: [Slot; Purpose::ALL.len()],
-    /// The range filter, if one was written, and if it is usable.
-    range: Option<Option<Arc<OpenRange>>>,
     /// The length of the prefixes of the prefix filter that was written, usable or not.
     pub(crate) stored_prefix_len: Option<u16>,
     /// The number of their own file, and that file.
@@ -84,22 +83,22 @@ impl TableFilters {
                 options: options.with_context(filter_context(footer.number, purpose)),
                 max_entries: table.max_entries(purpose),
             };
-            if handle.is_range() {
-                let location = location(Purpose::Range, OpenOptions::new());
-                filters.range = Some(OpenRange::open(location, handle.index_len).map(Arc::new));
-                continue;
-            }
             let Some((purpose, transform)) = handle.purpose() else {
                 let (claimed_format, problem) = ("unread".to_owned(), filters.unknown(handle));
                 let (name, len) = (file.name.clone(), handle.len);
                 file.context.warn(Warning { file: name, offset, len, claimed_format, problem });
                 continue;
             };
-            let hasher = footer.hasher(&file.context.hasher.read());
-            filters.note_prefix_len(transform);
-            let options = OpenOptions::new().expect(&EntryHasher::new(hasher, transform));
-            let opened = OpenFilter::open(purpose, location(purpose, options), handle.index_len);
-            filters.slots[purpose.index()] = opened.map_or(Slot::Unusable, |filter| Slot::Open(Arc::new(filter)));
+            let opened = if purpose == Purpose::Range {
+                let location = location(purpose, OpenOptions::new());
+                OpenRange::open(location, handle.index_len).map(|filter| Slot::Range(Arc::new(filter)))
+            } else {
+                let hasher = footer.hasher(&file.context.hasher.read());
+                filters.note_prefix_len(transform);
+                let location = location(purpose, OpenOptions::new().expect(&EntryHasher::new(hasher, transform)));
+                OpenFilter::open(purpose, location, handle.index_len).map(|filter| Slot::Keys(Arc::new(filter)))
+            };
+            filters.slots[purpose.index()] = opened.unwrap_or(Slot::Unusable);
         }
         filters
     }
@@ -122,7 +121,7 @@ impl TableFilters {
             Err(error) => {
                 let mut filters = Self::default();
                 let purposes = footer.filters.iter().filter_map(|handle| Purpose::from_id(handle.purpose_id));
-                purposes.for_each(|purpose| filters.give_up(purpose));
+                purposes.for_each(|purpose| filters.slots[purpose.index()] = Slot::Unusable);
                 let transforms = footer.filters.iter().filter_map(|handle| handle.purpose());
                 transforms.for_each(|(_, transform)| filters.note_prefix_len(transform));
                 let (claimed_format, problem) = ("unread".to_owned(), FilterProblem::Unreadable(error.to_string()));
@@ -135,19 +134,19 @@ impl TableFilters {
     }
 
     /// Returns the same filters with these columns in memory, by purpose.
-    pub(crate) fn holding(&self, columns: [u32; Purpose::ALL.len()]) -> Self {
+    pub(crate) fn holding(&self, columns: [u32; Purpose::OF_KEYS.len()]) -> Self {
         let mut filters = self.clone();
         for (slot, columns) in filters.slots.iter_mut().zip(columns) {
-            if let Slot::Open(filter) = slot {
-                *slot = filter.holding(columns).map_or_else(|| slot.clone(), |filter| Slot::Open(Arc::new(filter)));
+            if let Slot::Keys(filter) = slot {
+                *slot = filter.holding(columns).map_or_else(|| slot.clone(), |filter| Slot::Keys(Arc::new(filter)));
             }
         }
         filters
     }
 
     /// The columns in memory, by purpose.
-    pub(crate) fn num_held(&self) -> [u32; Purpose::ALL.len()] {
-        Purpose::ALL.map(|purpose| self.get(purpose).map_or(0, OpenFilter::num_held))
+    pub(crate) fn num_held(&self) -> [u32; Purpose::OF_KEYS.len()] {
+        Purpose::OF_KEYS.map(|purpose| self.get(purpose).map_or(0, OpenFilter::num_held))
     }
 
     /// The number of their file, unless they are in the table's own.
@@ -165,48 +164,40 @@ impl TableFilters {
         let Some(purpose) = Purpose::from_id(handle.purpose_id) else {
             return FilterProblem::UnknownPurpose(handle.purpose_id);
         };
-        self.give_up(purpose);
+        self.slots[purpose.index()] = Slot::Unusable;
         FilterProblem::UnknownParameter { purpose, param: handle.param }
-    }
-
-    /// Notes that there is a filter, which is unusable.
-    fn give_up(&mut self, purpose: Purpose) {
-        match self.slots.get_mut(purpose.index()) {
-            Some(slot) => *slot = Slot::Unusable,
-            None => self.range = Some(None),
-        }
     }
 
     /// The purpose whose filter answers lookups of cells. A row filter can replace a row+column filter that was never
     /// written, but not one that is damaged: the damage must show in the ledger.
     pub(crate) fn purpose_for_cells(&self) -> Purpose {
         match (&self.slots[Purpose::RowColumn.index()], &self.slots[Purpose::Row.index()]) {
-            (Slot::Missing, Slot::Open(_) | Slot::Unusable) => Purpose::Row,
+            (Slot::Missing, Slot::Keys(_) | Slot::Unusable) => Purpose::Row,
             _ => Purpose::RowColumn,
         }
     }
 
-    /// The answer of a purpose's filter. A read of it is counted under filter blocks.
+    /// The answer of the filter of keys for a purpose. A read of it is counted under filter blocks.
     pub(crate) fn probe(&self, purpose: Purpose, hashes: &EntryHashes<'_>, counters: &TableCounters) -> Verdict {
         match &self.slots[purpose.index()] {
-            Slot::Missing => Verdict::NoFilter,
+            Slot::Missing | Slot::Range(_) => Verdict::NoFilter,
             Slot::Unusable => Verdict::Unusable,
-            Slot::Open(filter) => filter.probe(hashes, counters.filter_blocks()),
+            Slot::Keys(filter) => filter.probe(hashes, counters.filter_blocks()),
         }
     }
 
     /// The answer of the range filter. A read of it is counted under filter blocks.
     fn probe_range(&self, range: &RowRange, counters: &TableCounters) -> Verdict {
-        match &self.range {
-            None => Verdict::NoFilter,
-            Some(None) => Verdict::Unusable,
-            Some(Some(filter)) => filter.probe(range, counters.filter_blocks()),
+        match &self.slots[Purpose::Range.index()] {
+            Slot::Missing | Slot::Keys(_) => Verdict::NoFilter,
+            Slot::Unusable => Verdict::Unusable,
+            Slot::Range(filter) => filter.probe(range, counters.filter_blocks()),
         }
     }
 
     /// The range filter, if it is usable.
     pub(crate) fn range(&self) -> Option<&OpenRange> {
-        self.range.as_ref()?.as_deref()
+        if let Slot::Range(filter) = &self.slots[Purpose::Range.index()] { Some(filter) } else { None }
     }
 
     /// The length of the prefix filter's entries, if it is usable.
@@ -221,8 +212,8 @@ impl TableFilters {
     }
 
     /// Returns the facts for the ledger about the usable filters that are probed.
-    pub(crate) fn facts(&self) -> [Option<FilterFacts>; Purpose::ALL.len()] {
-        Purpose::ALL.map(|purpose| self.get(purpose)?.facts())
+    pub(crate) fn facts(&self) -> [Option<FilterFacts>; Purpose::OF_KEYS.len()] {
+        Purpose::OF_KEYS.map(|purpose| self.get(purpose)?.facts())
     }
 
     /// Length of the usable filters.
@@ -235,27 +226,23 @@ impl TableFilters {
         self.range().map_or(0, |filter| filter.stats.bytes)
     }
 
-    /// The usable filters of hashed keys.
+    /// The usable filters of keys.
     pub(crate) fn usable(&self) -> impl Iterator<Item = &OpenFilter> {
-        Purpose::ALL.into_iter().filter_map(|purpose| self.get(purpose))
+        Purpose::OF_KEYS.into_iter().filter_map(|purpose| self.get(purpose))
     }
 
     /// Whether there is a filter of this purpose, usable or not.
     pub(crate) fn has(&self, purpose: Purpose) -> bool {
-        self.slots.get(purpose.index()).map_or(self.range.is_some(), |slot| !matches!(slot, Slot::Missing))
+        !matches!(self.slots[purpose.index()], Slot::Missing)
     }
 
     /// Whether there is a filter of this purpose that is unusable.
     pub(crate) fn is_unusable(&self, purpose: Purpose) -> bool {
-        let range = matches!(self.range, Some(None));
-        self.slots.get(purpose.index()).map_or(range, |slot| matches!(slot, Slot::Unusable))
+        matches!(self.slots[purpose.index()], Slot::Unusable)
     }
 
-    /// The usable filter of hashed keys for a purpose.
+    /// The usable filter of keys for a purpose.
     pub(crate) fn get(&self, purpose: Purpose) -> Option<&OpenFilter> {
-        match self.slots.get(purpose.index())? {
-            Slot::Open(filter) => Some(filter),
-            Slot::Missing | Slot::Unusable => None,
-        }
+        if let Slot::Keys(filter) = &self.slots[purpose.index()] { Some(filter) } else { None }
     }
 }

@@ -1,10 +1,11 @@
 //! The range filter of an open table.
 
 use super::{
-    AlignedBytes, Arc, BlockCounters, FilterResidence, Location, OPEN_RANGE_FILTER, PinnedBytes, Probe, RangeFilter,
-    RowRange, Stored, Verdict, may_contain_row, stored,
+    AlignedBytes, Arc, BlockCounters, FilterResidence, Location, OPEN_RANGE_FILTER, PinnedBytes, Probe, Purpose,
+    RangeFilter, RowRange, Stored, Verdict, may_match, stored,
 };
-use filterblock::partition::RangeLookup;
+use filterblock::Query;
+use filterblock::partition::Ranges;
 use serde::Serialize;
 
 /// A usable range filter of a table.
@@ -28,7 +29,7 @@ type Block = RangeFilter<AlignedBytes>;
 /// A range filter that passed every check.
 #[derive(Debug)]
 pub(crate) struct OpenRange {
-    stored: Stored<Block>,
+    stored: Stored<Ranges>,
     /// `None` if it is in the cache, as partitions always are.
     pinned: Option<(Arc<Block>, PinnedBytes)>,
     pub(crate) stats: RangeFilterStats,
@@ -38,7 +39,7 @@ impl OpenRange {
     /// Opens the filter at `location`, whose last `index_len` bytes are an index unless that is 0; `None` if it is
     /// unusable, of which a warning has then been recorded.
     pub(super) fn open(location: Location, index_len: u32) -> Option<Self> {
-        let stored = Stored::<Block>::open(location, index_len)?;
+        let stored = Stored::<Ranges>::open(location, index_len)?;
         // Every block is opened once.
         let filter = Arc::new(stored.blocks().filter_map(|block| stored.read(block)).last()?);
         let (location, bytes) = (&stored.location, stored.len_bytes());
@@ -69,24 +70,22 @@ impl OpenRange {
     pub(crate) fn load(&self, account: &BlockCounters) -> Option<Probe<'_>> {
         let blocks: Vec<_> = self.stored.blocks().map(|block| self.block(block, account)).collect();
         blocks.iter().any(Option::is_some).then(|| -> Probe<'_> {
-            Box::new(move |key| may_contain_row(self.stored.own_index(), |number| blocks[number].as_deref(), key.row))
+            Box::new(move |key| {
+                may_match(self.stored.index(), |number| blocks[number].as_deref(), Purpose::Range.query(key))
+            })
         })
     }
 
     /// Whether the table may have a cell in the range.
     pub(super) fn probe(&self, range: &RowRange, account: &BlockCounters) -> Verdict {
-        let (start, end) = (range.start(), range.end());
-        let (first, second) = match self.stored.own_index().map(|index| index.find_range(start, end)) {
-            None => (self.stored.whole(), None),
-            Some(RangeLookup::Absent) => return Verdict::No,
-            Some(RangeLookup::Present) => return Verdict::Maybe,
-            Some(RangeLookup::Partitions(first, second)) => {
-                (self.stored.partition(first), second.map(|second| self.stored.partition(second)))
-            }
+        let query = Query::Range(range.start(), range.end());
+        let blocks = match self.stored.find(query) {
+            Ok(blocks) => blocks,
+            Err(verdict) => return verdict,
         };
         let mut verdict = Verdict::No;
-        for block in [Some(first), second].into_iter().flatten() {
-            match self.block(block, account).map(|filter| filter.may_contain_range(start, end)) {
+        for block in blocks {
+            match self.block(block, account).map(|filter| filter.may_match(query)) {
                 Some(true) => return Verdict::Maybe,
                 Some(false) => {}
                 None => verdict = Verdict::Unusable,

@@ -1,13 +1,12 @@
 //! A filter in its file: one block, or partitions and their index.
 
 use super::{
-    AlignedBytes, Arc, BlockCounters, CachedFilter, CellKey, DecodeError, Deref, FileId, FilterBlock, FilterProblem,
-    KeyTransform, OpenOptions, PAGE_LEN, PartitionHandle, PartitionedFilter, PartitionedRangeFilter, PinnedBytes,
-    RangeFilter, ReadableFile, TableContext, Verdict, Warning, claimed_format, len_in_memory, read_exact_at,
+    AlignedBytes, Arc, BlockCounters, CachedFilter, DecodeError, Deref, FileId, FilterBlock, FilterProblem,
+    OpenOptions, PAGE_LEN, PartitionHandle, PinnedBytes, RangeFilter, ReadableFile, TableContext, Verdict, Warning,
+    claimed_format, len_in_memory, read_exact_at,
 };
-use core::fmt;
-use core::ops::Bound;
-use filterblock::partition::{PartitionLookup, RangeLookup};
+use filterblock::Query;
+use filterblock::partition::{Family, Filter, Keys, Lookup, Partitioned, Ranges};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -43,64 +42,30 @@ pub(crate) fn read_filter(source: &dyn ReadableFile, len: u64, offset: u64) -> R
     read().map_err(|error: io::Error| error.to_string())
 }
 
-/// A sort of filter: its blocks, open, and the index of its partitions.
-pub(super) trait StoredFilter: CachedFilter {
-    type Index: fmt::Debug;
-
-    fn open_index(bytes: AlignedBytes, options: OpenOptions) -> Result<Self::Index, DecodeError>;
-
-    /// The partitions of an index.
-    fn of_index(index: &Self::Index) -> &PartitionedFilter<AlignedBytes>;
-
-    fn open(bytes: AlignedBytes, options: OpenOptions) -> Result<Self, DecodeError>;
-
-    fn num_entries(&self) -> u64;
+/// A family of stored filters.
+pub(super) trait StoredFamily: Family<Filter<AlignedBytes>: CachedFilter> {
+    /// The answer of a block; `None` if the query has no entry in it.
+    fn answer<B: AsRef<[u8]>>(filter: &Self::Filter<B>, query: Query<'_>) -> Option<bool>;
 
     /// Checks the number of entries of a filter, or of a partition (`is_part`), whose table can have `max` at most.
+    fn check_num_entries(num_entries: u64, max: u64, is_part: bool) -> Result<(), FilterProblem>;
+}
+
+impl StoredFamily for Keys {
+    fn answer<B: AsRef<[u8]>>(filter: &FilterBlock<B>, query: Query<'_>) -> Option<bool> {
+        filter.entry_hasher().hash_query(query).map(|hash| filter.may_contain_hash(hash))
+    }
+
     fn check_num_entries(num_entries: u64, max: u64, _is_part: bool) -> Result<(), FilterProblem> {
         if num_entries <= max { Ok(()) } else { Err(FilterProblem::TooManyEntries { num_entries, max }) }
     }
 }
 
-impl StoredFilter for FilterBlock<AlignedBytes> {
-    type Index = PartitionedFilter<AlignedBytes>;
-
-    fn open_index(bytes: AlignedBytes, options: OpenOptions) -> Result<Self::Index, DecodeError> {
-        PartitionedFilter::open(bytes, options)
-    }
-
-    fn of_index(index: &Self::Index) -> &PartitionedFilter<AlignedBytes> {
-        index
-    }
-
-    fn open(bytes: AlignedBytes, options: OpenOptions) -> Result<Self, DecodeError> {
-        options.open_owned(bytes).map_err(|error| error.error())
-    }
-
-    fn num_entries(&self) -> u64 {
-        self.reader().num_entries()
-    }
-}
-
 /// A filter that has another number of keys than the table has rows is not of this table, even with right checksums, or
 /// does not cover all of it.
-impl StoredFilter for RangeFilter<AlignedBytes> {
-    type Index = PartitionedRangeFilter<AlignedBytes>;
-
-    fn open_index(bytes: AlignedBytes, options: OpenOptions) -> Result<Self::Index, DecodeError> {
-        PartitionedRangeFilter::open(bytes, options)
-    }
-
-    fn of_index(index: &Self::Index) -> &PartitionedFilter<AlignedBytes> {
-        index.index()
-    }
-
-    fn open(bytes: AlignedBytes, options: OpenOptions) -> Result<Self, DecodeError> {
-        Self::open(bytes, &options)
-    }
-
-    fn num_entries(&self) -> u64 {
-        self.num_keys()
+impl StoredFamily for Ranges {
+    fn answer<B: AsRef<[u8]>>(filter: &RangeFilter<B>, query: Query<'_>) -> Option<bool> {
+        Some(filter.may_match(query))
     }
 
     fn check_num_entries(num_keys: u64, num_rows: u64, is_part: bool) -> Result<(), FilterProblem> {
@@ -111,10 +76,10 @@ impl StoredFilter for RangeFilter<AlignedBytes> {
 
 /// A filter in its file.
 #[derive(Debug)]
-pub(super) struct Stored<F: StoredFilter = FilterBlock<AlignedBytes>> {
+pub(super) struct Stored<F: StoredFamily = Keys> {
     pub(super) location: Location,
     /// The index of a partitioned filter, in memory, and its length.
-    index: Option<(F::Index, PinnedBytes, u32)>,
+    index: Option<(Partitioned<F, AlignedBytes>, PinnedBytes, u32)>,
     /// Whether each block could not be read or opened; a warning has been recorded then.
     has_failed: Box<[AtomicBool]>,
 }
@@ -129,7 +94,7 @@ pub(super) struct Block {
     partition: Option<PartitionHandle>,
 }
 
-impl<F: StoredFilter> Stored<F> {
+impl<F: StoredFamily> Stored<F> {
     /// Opens the index, if the filter has one. Records a warning if that fails.
     pub(super) fn open(location: Location, index_len: u32) -> Option<Self> {
         if index_len == 0 {
@@ -137,36 +102,31 @@ impl<F: StoredFilter> Stored<F> {
         }
         let opened = index_at(location.len, index_len).map_err(FilterProblem::Decode).and_then(|index_at| {
             let bytes = read_filter(&*location.source, index_len.into(), location.offset + index_at);
-            let index = F::open_index(bytes.map_err(FilterProblem::Unreadable)?, location.options.clone());
+            let index = Partitioned::<F, _>::open(bytes.map_err(FilterProblem::Unreadable)?, location.options.clone());
             let index = index.map_err(FilterProblem::Decode)?;
-            check_places(F::of_index(&index), index_at).map_err(FilterProblem::Decode)?;
-            F::check_num_entries(F::of_index(&index).num_entries(), location.max_entries, false).map(|()| index)
+            check_places(&index, index_at).map_err(FilterProblem::Decode)?;
+            F::check_num_entries(index.num_entries(), location.max_entries, false).map(|()| index)
         });
         let warn = |problem| location.warn(location.offset, location.len, "index".to_owned(), problem);
         let index = opened.map_err(warn).ok()?;
-        let has_failed = F::of_index(&index).partitions().map(|_| AtomicBool::new(false)).collect();
+        let has_failed = index.partitions().map(|_| AtomicBool::new(false)).collect();
         let bytes = location.context.cache.pin(index_len.into());
         Some(Self { location, index: Some((index, bytes, index_len)), has_failed })
     }
 
-    /// The index.
-    pub(super) fn own_index(&self) -> Option<&F::Index> {
+    /// The index of its partitions, if it has some.
+    pub(super) fn index(&self) -> Option<&Partitioned<F, AlignedBytes>> {
         self.index.as_ref().map(|(index, ..)| index)
-    }
-
-    /// The partitions.
-    pub(super) fn index(&self) -> Option<&PartitionedFilter<AlignedBytes>> {
-        self.own_index().map(F::of_index)
     }
 
     /// The number that an index has.
     pub(super) fn num_entries(&self) -> Option<u64> {
-        self.index().map(PartitionedFilter::num_entries)
+        self.index().map(Partitioned::num_entries)
     }
 
     /// Length of its block, or of its partitions and their index, without the padding between them.
     pub(super) fn len_bytes(&self) -> u64 {
-        self.index.as_ref().map_or(self.location.len, |(index, _, len)| unpadded_len(F::of_index(index), *len))
+        self.index.as_ref().map_or(self.location.len, |(index, _, len)| unpadded_len(index, *len))
     }
 
     pub(super) fn whole(&self) -> Block {
@@ -180,7 +140,7 @@ impl<F: StoredFilter> Stored<F> {
 
     /// The blocks, in order.
     pub(super) fn blocks(&self) -> impl Iterator<Item = Block> {
-        let partitions = self.index().into_iter().flat_map(PartitionedFilter::partitions);
+        let partitions = self.index().into_iter().flat_map(Partitioned::partitions);
         let whole = self.index.is_none().then(|| self.whole());
         whole.into_iter().chain(partitions.map(|partition| self.partition(partition)))
     }
@@ -194,7 +154,7 @@ impl<F: StoredFilter> Stored<F> {
     }
 
     /// Reads a block and checks all of it. A failure is reported once, and not retried: a failing disk is also slow.
-    pub(super) fn read(&self, block: Block) -> Option<F> {
+    pub(super) fn read(&self, block: Block) -> Option<F::Filter<AlignedBytes>> {
         let has_failed = &self.has_failed[block.number];
         if has_failed.load(Ordering::Relaxed) {
             return None;
@@ -203,7 +163,7 @@ impl<F: StoredFilter> Stored<F> {
         let read = read_filter(&*self.location.source, block.len, block.offset).map_err(FilterProblem::Unreadable);
         let opened = read.and_then(|bytes| {
             claimed = claimed_format(bytes.as_ref());
-            let filter = F::open(bytes, self.options(block)).map_err(FilterProblem::Decode)?;
+            let filter = F::open(&self.options(block), bytes).map_err(|error| FilterProblem::Decode(error.error()))?;
             let (num_entries, max) = (filter.num_entries(), self.location.max_entries);
             F::check_num_entries(num_entries, max, block.partition.is_some()).map(|()| filter)
         });
@@ -220,7 +180,7 @@ impl<F: StoredFilter> Stored<F> {
     }
 
     /// A block, from the cache or from storage; `None` if it is unusable.
-    pub(super) fn load(&self, block: Block, account: &BlockCounters) -> Option<Arc<F>> {
+    pub(super) fn load(&self, block: Block, account: &BlockCounters) -> Option<Arc<F::Filter<AlignedBytes>>> {
         let Location { context, file_id, .. } = &self.location;
         if let Some(filter) = context.cache.filter(*file_id, block.offset) {
             account.note_cache_hit();
@@ -231,22 +191,26 @@ impl<F: StoredFilter> Stored<F> {
         context.cache.insert_filter(*file_id, block.offset, Arc::clone(&filter));
         Some(filter)
     }
-}
 
-impl Stored {
-    /// The block that may have a cell's entry, or the answer where none has.
-    pub(super) fn find(&self, key: CellKey<'_>) -> Result<Block, Verdict> {
-        let Some(index) = self.index() else { return Ok(self.whole()) };
-        match find_partition(index, key) {
-            PartitionLookup::Partition(partition) => Ok(self.partition(partition)),
-            PartitionLookup::Absent => Err(Verdict::No),
-            PartitionLookup::NoEntry => Err(Verdict::Maybe),
+    /// The answer for a query; or the blocks that have it, one or two.
+    pub(super) fn find(&self, query: Query<'_>) -> Result<impl Iterator<Item = Block>, Verdict> {
+        let Some(index) = self.index() else { return Ok([Some(self.whole()), None].into_iter().flatten()) };
+        match index.find(query) {
+            Lookup::Partitions(first, second) => {
+                let blocks = [Some(first), second].map(|partition| Some(self.partition(partition?)));
+                Ok(blocks.into_iter().flatten())
+            }
+            Lookup::Absent => Err(Verdict::No),
+            _ => Err(Verdict::Maybe),
         }
     }
 }
 
 /// Checks that the partitions of an index end at `index_at` or before.
-pub(super) fn check_places<B: AsRef<[u8]>>(index: &PartitionedFilter<B>, index_at: u64) -> Result<(), DecodeError> {
+pub(super) fn check_places<F: Family, B: AsRef<[u8]>>(
+    index: &Partitioned<F, B>,
+    index_at: u64,
+) -> Result<(), DecodeError> {
     let is_outside = |p: &PartitionHandle| p.offset.saturating_add(p.len.into()) > index_at;
     let outside = index.partitions().find(is_outside);
     outside.map_or(Ok(()), |p| Err(out_of_range("offset", p.offset, index_at)))
@@ -262,50 +226,21 @@ fn out_of_range(name: &'static str, value: u64, max: u64) -> DecodeError {
 }
 
 /// Length of the partitions and the index, without the padding between them.
-pub(super) fn unpadded_len<B: AsRef<[u8]>>(index: &PartitionedFilter<B>, index_len: u32) -> u64 {
+pub(super) fn unpadded_len<F: Family, B: AsRef<[u8]>>(index: &Partitioned<F, B>, index_len: u32) -> u64 {
     index.partitions().map(|partition| u64::from(partition.len)).sum::<u64>() + u64::from(index_len)
 }
 
-/// The partition that may have the entry of a cell, or of a row or a prefix, passed as the row.
-fn find_partition<B: AsRef<[u8]>>(index: &PartitionedFilter<B>, key: CellKey<'_>) -> PartitionLookup {
-    match index.transform() {
-        KeyTransform::FixedPrefix { .. } => index.find_key(key.row),
-        _ => index.find_row_column(key.row, key.column),
-    }
-}
-
-/// Whether a filter may contain a cell; `None` if the cell has no entry, or `usable` has no such block.
-pub(super) fn may_contain_cell<I: AsRef<[u8]>, F: Deref<Target = FilterBlock<B>>, B: AsRef<[u8]>>(
-    index: Option<&PartitionedFilter<I>>,
-    usable: impl FnOnce(usize) -> Option<F>,
-    key: CellKey<'_>,
+/// Whether a filter may have a key; `None` if the query has no entry, or `usable` has no such block.
+pub(super) fn may_match<F: StoredFamily, I: AsRef<[u8]>, B: AsRef<[u8]>, R: Deref<Target = F::Filter<B>>>(
+    index: Option<&Partitioned<F, I>>,
+    usable: impl FnOnce(usize) -> Option<R>,
+    query: Query<'_>,
 ) -> Option<bool> {
-    let block = match index.map(|index| find_partition(index, key)) {
+    let block = match index.map(|index| index.find(query)) {
         None => 0,
-        Some(PartitionLookup::Partition(partition)) => partition.number as usize,
-        Some(PartitionLookup::Absent) => return Some(false),
-        Some(PartitionLookup::NoEntry) => return None,
+        Some(Lookup::Partitions(partition, _)) => partition.number as usize,
+        Some(Lookup::NoEntry) => return None,
+        Some(found) => return found.answer(),
     };
-    let filter = usable(block)?;
-    let entries = filter.entry_hasher();
-    let hash = match entries.transform() {
-        KeyTransform::FixedPrefix { .. } => entries.hash_key(key.row),
-        _ => entries.hash_row_column(key.row, key.column),
-    };
-    hash.map(|hash| filter.may_contain_hash(hash))
-}
-
-/// Whether a range filter may contain a row; `None` if `usable` has no such block.
-pub(super) fn may_contain_row<'a, I: AsRef<[u8]>, B: AsRef<[u8]> + 'a>(
-    index: Option<&PartitionedRangeFilter<I>>,
-    usable: impl FnOnce(usize) -> Option<&'a RangeFilter<B>>,
-    row: &[u8],
-) -> Option<bool> {
-    let row_alone = Bound::Included(row);
-    let block = match index.map(|index| index.find_range(row_alone, row_alone)) {
-        None => 0,
-        Some(RangeLookup::Partitions(partition, _)) => partition.number as usize,
-        Some(found) => return Some(found == RangeLookup::Present),
-    };
-    Some(usable(block)?.may_contain(row))
+    F::answer(&*usable(block)?, query)
 }

@@ -14,8 +14,8 @@ use filterblock::{BuildError, FilterBlockBuilder, FilterPolicy};
 /// The filters with which a table is written.
 #[derive(Debug)]
 pub(crate) struct FilterPolicies {
-    /// By purpose, in the order of [`Purpose::ALL`], hasher and transform set.
-    pub(crate) by_purpose: [Option<FilterPolicy>; Purpose::ALL.len()],
+    /// By purpose, in the order of [`Purpose::OF_KEYS`], hasher and transform set.
+    pub(crate) by_purpose: [Option<FilterPolicy>; Purpose::OF_KEYS.len()],
     pub(crate) range: Option<RangePolicy>,
     /// Filters are partitioned above this length, if it is given.
     pub(crate) partition_bytes: Option<u64>,
@@ -72,7 +72,7 @@ impl Partitioned {
     }
 
     fn of_ranges(policy: RangePolicy, context: u64, bytes: u64) -> Option<Self> {
-        let mut builder = PartitionedRangeFilterBuilder::new(policy, PartitionLimit::Bytes(bytes)).ok()?;
+        let mut builder = PartitionedRangeFilterBuilder::new(&policy, PartitionLimit::Bytes(bytes)).ok()?;
         builder.set_context(context);
         Some(Self { builder: PartitionsBuilder::Ranges(builder), pages: Vec::new(), error: None })
     }
@@ -140,7 +140,7 @@ pub(crate) struct FilterWriter {
 impl FilterWriter {
     /// Filters for the file with this number.
     pub(crate) fn new(file_number: u64, policies: &FilterPolicies) -> Self {
-        let filters = Purpose::ALL.into_iter().zip(&policies.by_purpose).filter_map(|(purpose, policy)| {
+        let filters = Purpose::OF_KEYS.into_iter().zip(&policies.by_purpose).filter_map(|(purpose, policy)| {
             let (policy, context) = (policy.as_ref()?, filter_context(file_number, purpose));
             let partitioned = policies.partition_bytes.and_then(|bytes| Partitioned::new(policy, context, bytes));
             let mut builder = FilterBlockBuilder::new(policy);
@@ -289,7 +289,8 @@ mod tests {
         let ranges =
             [RangePolicy::with_bits_per_key(10.0), RangePolicy::with_false_positive_rate(0.01, 16)].map(Result::unwrap);
         for (range, partition_bytes) in ranges.into_iter().flat_map(|range| [(range, None), (range, Some(256))]) {
-            let policies = FilterPolicies { by_purpose: Purpose::ALL.map(policy), range: Some(range), partition_bytes };
+            let policies =
+                FilterPolicies { by_purpose: Purpose::OF_KEYS.map(policy), range: Some(range), partition_bytes };
             let (mut out, mut footer) = (Vec::new(), Footer::default());
             let warnings = FilterWriter::new(7, &policies).finish_into("table", 0, &mut out, &mut footer);
             assert_eq!((out.len(), footer.filters.len(), warnings.len()), (0, 0, 4));

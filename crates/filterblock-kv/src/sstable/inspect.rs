@@ -1,9 +1,9 @@
 //! A table opened outside a store, for tools.
 
 use super::{
-    BLOCK_MAGIC, Bound, Cell, CellKey, Error, FOOTER_LEN, FOOTER_MAGIC, FilterHandle, FilterProblem, KeyHasher,
-    PAGE_LEN, Purpose, RowRange, TableFilter, TableRangeFilter, TableReader, Warning, check_cells, claimed_format,
-    filter_context, open_file, prefix_range, read_filter,
+    BLOCK_MAGIC, Bound, Cell, CellKey, Error, FOOTER_LEN, FOOTER_MAGIC, FilterProblem, KeyHasher, PAGE_LEN, Purpose,
+    RowRange, TableFilter, TableReader, Warning, check_cells, claimed_format, filter_context, open_file, prefix_range,
+    read_filter,
 };
 use core::ops::RangeInclusive;
 use filterblock::DecodeError;
@@ -54,7 +54,6 @@ impl From<Cell> for TableCell {
 pub struct TableFile {
     reader: TableReader,
     filters: Vec<TableFilter>,
-    range_filter: Option<TableRangeFilter>,
     num_unknown_filters: usize,
 }
 
@@ -87,18 +86,12 @@ impl TableFile {
         let source = open_file(path).map_err(|error| Error::io(&file, "open", error))?;
         let reader = TableReader::open(file, source)?;
         let footer = &reader.footer;
-        let (mut filters, mut range_filter) = (Vec::new(), None);
+        let mut filters = Vec::new();
         for (handle, offset) in footer.filter_locations() {
             let read = || match read_filter(&*reader.source, handle.len, offset) {
                 Ok(block) => Ok(block.as_ref().to_vec()),
                 Err(reason) => Err(Error::io(&reader.file, "read a filter", io::Error::other(reason))),
             };
-            if handle.is_range() {
-                let context = filter_context(footer.number, Purpose::Range);
-                let index_len = handle.index_len;
-                range_filter = Some(TableRangeFilter { offset, index_len, context, bytes: read()? });
-                continue;
-            }
             let Some((purpose, transform)) = handle.purpose() else {
                 continue;
             };
@@ -107,9 +100,8 @@ impl TableFile {
             let hasher = KeyHasher::new(footer.seed);
             filters.push(TableFilter { purpose, transform, offset, len, index_len, context, hasher, bytes });
         }
-        let is_unknown = |handle: &&FilterHandle| handle.purpose().is_none() && !handle.is_range();
-        let num_unknown_filters = footer.filters.iter().filter(is_unknown).count();
-        Ok(Self { reader, filters, range_filter, num_unknown_filters })
+        let num_unknown_filters = footer.filters.len() - filters.len();
+        Ok(Self { reader, filters, num_unknown_filters })
     }
 
     /// Opens the filters with a secret key, if it is the table's.
@@ -120,12 +112,7 @@ impl TableFile {
         self
     }
 
-    /// The range filter.
-    pub fn range_filter(&self) -> Option<&TableRangeFilter> {
-        self.range_filter.as_ref()
-    }
-
-    /// The filters of hashed keys, in the order of the file.
+    /// The filters, in the order of the file.
     pub fn filters(&self) -> &[TableFilter] {
         &self.filters
     }
@@ -229,8 +216,7 @@ impl TableFile {
             let filter = self.filters.iter().rfind(|filter| filter.purpose == purpose)?;
             Some((purpose, filter.probe()?))
         };
-        let of_range = self.range_filter.as_ref().and_then(|filter| Some((Purpose::Range, filter.probe()?)));
-        let opened = Purpose::ALL.into_iter().filter_map(open).chain(of_range);
+        let opened = Purpose::ALL.into_iter().filter_map(open);
         let (purposes, filters): (Vec<Purpose>, Vec<_>) = opened.unzip();
         let mut walk = self.reader.walk(&filters)?;
         if !walk.damaged.is_empty() {

@@ -34,9 +34,9 @@ use super::error::{Damage, Error};
 use super::fences::{Fences, partition_point};
 use super::filters::{
     CountedScans, EntryHashes, FilterPolicies, FilterWriter, Loaded, Probe, ScanLookup, TableFilter, TableFilters,
-    TableRangeFilter, Verdict, read_filter,
+    Verdict, read_filter,
 };
-use super::footer::{FOOTER_LEN, FOOTER_MAGIC, FilterHandle, Footer, filter_context, open_footer, padded, read_pages};
+use super::footer::{FOOTER_LEN, FOOTER_MAGIC, Footer, filter_context, open_footer, padded, read_pages};
 use super::manifest::{Rows, TableState};
 use super::names::FileName;
 use super::prefix::prefix_range;

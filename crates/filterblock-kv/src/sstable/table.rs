@@ -60,7 +60,7 @@ impl Table {
     }
 
     /// Returns the same table with these columns of its filters in memory, by purpose.
-    pub(crate) fn holding(&self, columns: [u32; Purpose::ALL.len()]) -> Self {
+    pub(crate) fn holding(&self, columns: [u32; Purpose::OF_KEYS.len()]) -> Self {
         Self::new(self.level, Arc::clone(&self.data), self.filters.holding(columns))
     }
 

@@ -90,7 +90,7 @@ fn has_same_filters(shared: &Shared, compaction: &Compaction) -> bool {
         let num_entries = table.num_entries(purpose);
         at(table.level, purpose, num_entries) == at(compaction.to_level, purpose, num_entries)
     };
-    let of_table = |table| Purpose::ALL.into_iter().map(move |purpose| (table, purpose));
+    let of_table = |table| Purpose::OF_KEYS.into_iter().map(move |purpose| (table, purpose));
     let same_range = |table: &Arc<Table>| filters.ranges[table.level] == filters.ranges[compaction.to_level];
     filters.budget_bytes.is_none()
         && compaction.upper().all(same_range)

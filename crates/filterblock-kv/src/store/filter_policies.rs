@@ -19,14 +19,14 @@ const PARTITION_HALVINGS: u32 = 6;
 /// Filters of a table are rebuilt if that saves at least this part of their length.
 const WORTHWHILE_PART: u64 = 32;
 
-/// Entries by purpose, in the order of [`Purpose::ALL`].
-pub(super) type Entries = [u64; Purpose::ALL.len()];
+/// Entries by purpose, in the order of [`Purpose::OF_KEYS`].
+pub(super) type Entries = [u64; Purpose::OF_KEYS.len()];
 
 /// The entries of a table merged from `tables`, at most.
 pub(super) fn entries_of<'a>(tables: impl IntoIterator<Item = &'a Arc<Table>>) -> Entries {
     let mut sum = Entries::default();
     for table in tables {
-        for (sum, purpose) in sum.iter_mut().zip(Purpose::ALL) {
+        for (sum, purpose) in sum.iter_mut().zip(Purpose::OF_KEYS) {
             *sum += table.num_entries(purpose);
         }
     }
@@ -43,7 +43,7 @@ struct SortedRun {
 }
 
 /// Kind and share of a sorted run's filters, by purpose.
-type Shares = [Option<(FilterKind, Share)>; Purpose::ALL.len()];
+type Shares = [Option<(FilterKind, Share)>; Purpose::OF_KEYS.len()];
 
 /// The shares of every sorted run's filters.
 struct Allocation(Vec<(SortedRun, Shares)>);
@@ -71,7 +71,7 @@ pub(super) fn choose(
     entries: Entries,
 ) -> FilterPolicies {
     let Some(budget) = shared.options.filters.budget_bytes else {
-        return with_rest(shared, level, Purpose::ALL.map(|purpose| configured(shared, level, purpose)));
+        return with_rest(shared, level, Purpose::OF_KEYS.map(|purpose| configured(shared, level, purpose)));
     };
     let stays = version.tables().filter(|table| !gone.contains(&table.number()));
     let new_range = shared.options.filters.ranges[level].map_or(0, |policy| {
@@ -85,7 +85,11 @@ pub(super) fn choose(
 }
 
 /// Adds to the policies of hashed filters what no budget changes.
-fn with_rest(shared: &Shared, level: usize, by_purpose: [Option<FilterPolicy>; Purpose::ALL.len()]) -> FilterPolicies {
+fn with_rest(
+    shared: &Shared,
+    level: usize,
+    by_purpose: [Option<FilterPolicy>; Purpose::OF_KEYS.len()],
+) -> FilterPolicies {
     let FilterOptions { ranges, partition_bytes, .. } = &shared.options.filters;
     FilterPolicies { by_purpose, range: ranges[level], partition_bytes: *partition_bytes }
 }
@@ -98,7 +102,7 @@ fn range_bytes<'a>(tables: impl Iterator<Item = &'a Arc<Table>>) -> u64 {
 fn allocate_all(shared: &Shared, runs: Vec<SortedRun>, budget: u64) -> Allocation {
     let (mut units, mut targets) = (Vec::new(), Vec::new());
     for (i, run) in runs.iter().enumerate() {
-        for purpose in Purpose::ALL {
+        for purpose in Purpose::OF_KEYS {
             let entries = run.entries[purpose.index()];
             let policy = configured(shared, run.level, purpose);
             // The kind that is chosen for the configured size, which the budget then changes.
@@ -222,7 +226,7 @@ impl Allocation {
 
     fn filter_policies(&self, shared: &Shared, level: usize, table: Option<u64>) -> FilterPolicies {
         let shares = self.shares(level, table);
-        let by_purpose = Purpose::ALL.map(|purpose| {
+        let by_purpose = Purpose::OF_KEYS.map(|purpose| {
             let (kind, share) = shares[purpose.index()]?;
             complete(shared, share.policy(kind)?, level, purpose)
         });
@@ -236,6 +240,6 @@ impl Allocation {
             let millibits = share.map_or(0, |(_, share)| u64::from(share.millibits_per_key));
             (table.num_entries(purpose) * millibits).div_ceil(8_000)
         };
-        Purpose::ALL.into_iter().zip(shares).map(len).sum()
+        Purpose::OF_KEYS.into_iter().zip(shares).map(len).sum()
     }
 }

@@ -74,7 +74,7 @@ pub(super) fn flush_oldest(shared: &Shared) -> Result<bool, Error> {
 /// Writes a memtable to a table of level 0, which [`Shared::sync_dir`] makes durable.
 pub(super) fn write_memtable(shared: &Shared, memtable: &Memtable, version: &Version) -> Result<Arc<Table>, Error> {
     // Rows and prefixes are not counted, but there are no more of them than cells.
-    let policies = filter_policies::choose(shared, version, &[], 0, [memtable.num_entries(); Purpose::ALL.len()]);
+    let policies = filter_policies::choose(shared, version, &[], 0, [memtable.num_entries(); Purpose::OF_KEYS.len()]);
     let mut output = begin_table(shared, &policies)?;
     let written = memtable.for_each_newest(|cell| output.writer.add(&cell));
     written.inspect_err(|_| shared.abandon(output.number))?;

@@ -98,7 +98,7 @@ impl ColumnState {
                 ElasticFilter::new(points.iter().copied()).with_weight(popularity.weight + by_chance(table))
             })
             .collect();
-        let mut columns: BTreeMap<u64, [u32; Purpose::ALL.len()]> = BTreeMap::new();
+        let mut columns: BTreeMap<u64, [u32; Purpose::OF_KEYS.len()]> = BTreeMap::new();
         let held = budget::hold_columns(&filters, budget_bytes.saturating_sub(fixed_bytes));
         for ((table, purpose, _), held) in elastic.iter().zip(held) {
             columns.entry(table.number()).or_default()[purpose.index()] = held;

@@ -111,7 +111,7 @@ pub(super) fn rebuild_filters(shared: &Shared, options: &RebuildOptions) -> Resu
     for table in version.tables().filter(|table| options.table.is_none_or(|number| number == table.number())) {
         let mut policies =
             filter_policies::choose(shared, &version, &[table.number()], table.level, entries_of([table]));
-        for (purpose, asked) in Purpose::ALL.into_iter().zip(options.policies.clone()) {
+        for (purpose, asked) in Purpose::OF_KEYS.into_iter().zip(options.policies.clone()) {
             if let Some(asked) = asked {
                 policies.by_purpose[purpose.index()] =
                     asked.and_then(|policy| filter_policies::complete(shared, policy, table.level, purpose));

@@ -146,7 +146,7 @@ fn table_stats(table: &Arc<Table>) -> TableStats {
     let footer = table.footer();
     let filters: Vec<FilterStats> = table.filters.usable().map(OpenFilter::stats).collect();
     let range_filter = table.filters.range().map(|filter| filter.stats);
-    let purposes = Purpose::ALL.into_iter().chain([Purpose::Range]);
+    let purposes = Purpose::ALL.into_iter();
     TableStats {
         file: table.file().to_owned(),
         number: table.number(),

@@ -174,7 +174,7 @@ fn verify_table(table: &Arc<Table>, unreadable: &mut Vec<UnreadableRows>) -> Res
         _ => filters.iter().any(|filter| filter.purpose == purpose),
     };
     let is_unusable = |&purpose: &Purpose| table.filters.has(purpose) && !is_probed(purpose);
-    let unusable = Purpose::ALL.into_iter().chain([Purpose::Range]).filter(is_unusable).collect();
+    let unusable = Purpose::ALL.into_iter().filter(is_unusable).collect();
     let (file, level) = (table.file().to_owned(), table.level);
     Ok(TableVerification { file, level, num_cells: walk.num_cells, filters, range_filter, unusable })
 }

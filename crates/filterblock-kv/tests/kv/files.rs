@@ -114,8 +114,8 @@ fn a_table_can_be_inspected_and_checked_from_outside() {
     assert_eq!(table.key_range(), Some(first..=last));
     let [row, cell] = table.filters() else { panic!("two filters") };
     assert_eq!((row.purpose, cell.purpose), (Purpose::Row, Purpose::RowColumn));
-    assert_eq!(row.open().unwrap().num_entries(), 1000);
-    assert_eq!(cell.open().unwrap().num_entries(), 2000);
+    assert_eq!(row.open::<Keys>().unwrap().num_entries(), 1000);
+    assert_eq!(cell.open::<Keys>().unwrap().num_entries(), 2000);
     assert_eq!(row.offset % 4096, 0);
     assert_ne!(row.context, cell.context);
     assert!(row.open_options().with_context(cell.context).open(&row.bytes).is_err(), "bound to their purposes");

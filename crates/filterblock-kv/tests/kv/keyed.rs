@@ -88,10 +88,10 @@ fn every_filter_is_hashed_under_the_key_however_it_is_written() {
         check(&open(), 2 * NUM_ROWS, id);
         for (name, _) in files(dir.path()).iter().filter(|(name, _)| name.ends_with(".sst")) {
             let table = TableFile::open(&dir.path().join(name)).unwrap();
-            assert!(table.filters().iter().all(|filter| filter.open().is_err()), "none opens without the key");
+            assert!(table.filters().iter().all(|filter| filter.open::<Keys>().is_err()), "none opens without the key");
             let table = table.with_hasher(key());
             assert_eq!((table.seed(), table.filters().len()), (key().seed(), 3));
-            assert!(table.filters().iter().all(|filter| *filter.open().unwrap().hasher() == key()));
+            assert!(table.filters().iter().all(|filter| *filter.open::<Keys>().unwrap().hasher() == key()));
             assert_eq!(table.check().unwrap().missing_in_row_filter, 0);
         }
     }
@@ -102,7 +102,8 @@ fn helpful_hasher(dir: &Path, key: KeyHasher) -> Option<(String, usize)> {
     let files = files(dir);
     let table = files.keys().find(|name| name.ends_with(".sst")).unwrap();
     let table = TableFile::open(&dir.join(table)).unwrap().with_hasher(key.clone());
-    let filter = table.filters().iter().find(|filter| filter.purpose == Purpose::Row).unwrap().open().unwrap();
+    let filter = table.filters().iter().find(|filter| filter.purpose == Purpose::Row).unwrap();
+    let filter = filter.open::<Keys>().unwrap();
     let known: Vec<Vec<u8>> = (0..60).step_by(2).map(row).collect();
     let helps =
         |hasher: KeyHasher| known.iter().all(|row| filter.may_contain_hash(KeyHash::from_raw(hasher.hash(row).get())));

@@ -38,6 +38,7 @@ use crate::fixture::{by_level, change, inline, leveled, open, policy, replace, t
 use crate::layout::Parts;
 use crate::rows::{has, put, scattered};
 use crate::sim::{CrashKind, Fault, FaultKind, OperationKind, SimStorage};
+use filterblock::partition::{Keys, Ranges};
 use filterblock::range::RangePolicy;
 use filterblock::{FilterKind, FilterPolicy, MAGIC};
 use filterblock_engine::ledger::{Ledger, LedgerReport, Outcome, Tally};

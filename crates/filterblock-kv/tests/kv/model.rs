@@ -62,12 +62,12 @@ fn all_options() -> Vec<StoreOptions> {
     let mut all = vec![StoreOptions::without_filters(), StoreOptions::without_filters().with_range_filter(many)];
     for &kind in FilterKind::ALL {
         let policy = FilterPolicy::with_bits_per_key(kind, 8.0).unwrap();
-        for purposes in [&[Purpose::Row][..], &[Purpose::RowColumn], &Purpose::ALL] {
+        for purposes in [&[Purpose::Row][..], &[Purpose::RowColumn], &Purpose::OF_KEYS] {
             let with = |options: StoreOptions, &purpose: &Purpose| match purpose {
                 Purpose::Prefix => options.with_prefix_filter(1, policy.clone()),
                 _ => options.with_filter(purpose, policy.clone()),
             };
-            let ranges = (purposes.len() == Purpose::ALL.len()).then_some(few);
+            let ranges = (purposes.len() == Purpose::OF_KEYS.len()).then_some(few);
             all.push(purposes.iter().fold(StoreOptions::without_filters().with_range_filter(ranges), with));
         }
     }

@@ -236,7 +236,7 @@ fn a_damaged_partition_costs_only_its_own_keys() {
         check_answers(&store);
         assert_eq!(store.warnings().len(), 1, "reported once");
         let ledger = store.ledger();
-        let without: u64 = Purpose::ALL.map(|purpose| ledger.of(purpose).count(Outcome::Avoided)).iter().sum();
+        let without: u64 = Purpose::OF_KEYS.map(|purpose| ledger.of(purpose).count(Outcome::Avoided)).iter().sum();
         assert!(without > u64::from(NUM_ROWS) * 3, "{without} lookups are still avoided");
         assert_eq!(store.verify().false_negatives(), 0);
     }
@@ -283,7 +283,7 @@ fn a_budget_of_memory_holds_columns_of_partitions() {
         check_answers(&store);
         let ledger = store.ledger();
         assert_eq!((ledger.filter_block_reads, ledger.filter_block_cache_hits), (0, 0), "no partition is loaded");
-        for (purpose, columns) in Purpose::ALL.into_iter().zip(&held) {
+        for (purpose, columns) in Purpose::OF_KEYS.into_iter().zip(&held) {
             let tally = ledger.of(purpose);
             assert_eq!(tally.count(Outcome::NoFilter) == 0, columns.held > 0, "{purpose}: {tally:?}");
             // Lookups are not independent: four are of the same absent row, and several have the same prefix.
@@ -366,7 +366,7 @@ fn a_damaged_partition_holds_no_columns() {
         check_answers(&store);
         assert_eq!(store.warnings().len(), 1, "reported once");
         let ledger = store.ledger();
-        let count = |outcome| Purpose::ALL.map(|purpose| ledger.of(purpose).count(outcome)).iter().sum::<u64>();
+        let count = |outcome| Purpose::OF_KEYS.map(|purpose| ledger.of(purpose).count(outcome)).iter().sum::<u64>();
         assert!(count(Outcome::FilterUnusable) > 20 && count(Outcome::Avoided) > u64::from(NUM_ROWS), "{ledger:?}");
         assert_eq!(store.verify().false_negatives(), 0);
     }

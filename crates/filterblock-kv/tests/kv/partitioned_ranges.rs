@@ -206,10 +206,14 @@ fn an_index_that_is_damaged_or_of_other_rows_costs_the_filter_until_it_is_rebuil
     std::fs::write(dir.path().join("table"), &sound).unwrap();
     let table = TableFile::open(&dir.path().join("table")).unwrap();
     assert_eq!(table.check().unwrap().missing_in_range_filter, 0);
-    let filter = table.range_filter().unwrap();
-    assert!(filter.open().is_err() && filter.open_partitions().unwrap().partitions.iter().all(Result::is_ok));
+    let filter = table.filters().iter().find(|filter| filter.purpose == Purpose::Range).unwrap();
+    let partitions = filter.open_partitions::<Ranges>().unwrap();
+    assert!(filter.open::<Ranges>().is_err() && partitions.partitions().all(|(_, opened)| opened.is_ok()));
+    // As one of the other family it is refused.
+    assert!(filter.open_partitions::<Keys>().is_err());
     let limit = PartitionLimit::Bytes(512);
-    let mut builder = PartitionedRangeFilterBuilder::new(RangePolicy::with_bits_per_key(20.0).unwrap(), limit).unwrap();
+    let mut builder =
+        PartitionedRangeFilterBuilder::new(&RangePolicy::with_bits_per_key(20.0).unwrap(), limit).unwrap();
     builder.set_context(filter.context);
     let mut end = 0;
     let mut store = |block: &[u8]| {

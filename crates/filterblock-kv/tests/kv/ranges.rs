@@ -11,6 +11,11 @@ fn bits(bits: f64) -> RangePolicy {
     RangePolicy::with_bits_per_key(bits).unwrap()
 }
 
+/// The range filter of a table.
+fn of_range(table: &TableFile) -> &filterblock_kv::TableFilter {
+    table.filters().iter().find(|filter| filter.purpose == Purpose::Range).unwrap()
+}
+
 /// The range filter's place in a table.
 fn place(table: &[u8]) -> std::ops::Range<usize> {
     let parts = Parts::of(table).unwrap();
@@ -206,7 +211,7 @@ fn every_table_that_a_scan_skips_and_every_false_positive_is_counted() {
                 TableFile::open(&dir.path().join(name)).unwrap()
             })
             .collect();
-        let filters: Vec<_> = files.iter().map(|file| file.range_filter().unwrap().open().unwrap()).collect();
+        let filters: Vec<_> = files.iter().map(|file| of_range(file).open::<Ranges>().unwrap()).collect();
         assert_eq!(files.iter().map(|file| file.check().unwrap().missing_in_range_filter).sum::<u64>(), 0);
         let passes = |table: u32, start, end| {
             let bounds = [numbered(start), numbered(end)];
@@ -257,7 +262,7 @@ fn a_range_filter_that_is_missing_damaged_or_of_other_rows_means_maybe_and_is_sa
     let (table, dir) = (tables(&storage).remove(0), tempfile::tempdir().unwrap());
     let whole = storage.contents(&table).unwrap();
     std::fs::write(dir.path().join("table"), &whole).unwrap();
-    let context = TableFile::open(&dir.path().join("table")).unwrap().range_filter().unwrap().context;
+    let context = of_range(&TableFile::open(&dir.path().join("table")).unwrap()).context;
     let longer = |millibits: u32| {
         let mut builder = RangeFilterBuilder::new(bits(f64::from(millibits) / 1000.0));
         contents(0).0.iter().for_each(|&i| builder.add_key(&numbered(i)));

@@ -93,7 +93,7 @@ fn write_tables(
         }
         let level = salvage.state.level;
         // Rows and prefixes are not counted, but there are no more of them than cells.
-        let entries = [salvage.num_cells; Purpose::ALL.len()];
+        let entries = [salvage.num_cells; Purpose::OF_KEYS.len()];
         let mut output = flush::begin_table(store, &filter_policies::choose(store, &version, gone, level, entries))?;
         let added = salvage.for_each_cell(|cell| output.writer.add(cell));
         added.inspect_err(|_| store.abandon(output.number))?;

@@ -1,5 +1,5 @@
-//! Which empty ranges pass a range filter, beside what might have been built instead, at the same number of bits; and
-//! how long builds and queries take.
+//! Which empty ranges pass a range filter, beside alternatives of the same number of bits; and how long builds and
+//! queries take.
 //!
 //! ```sh
 //! cargo bench --bench ranges -- [KEYS] [WORDS]    # 1 000 000 keys; a file of words, such as that of Debian's
@@ -27,7 +27,7 @@ use std::ops::Bound::Included;
 use std::time::Instant;
 
 const BITS: [f64; 3] = [12.0, 14.0, 16.0];
-/// As many as a store may ask for one scan.
+/// The number of tables that a store may query for one scan.
 const NUM_TABLES: usize = 20;
 const WORDS: &str = "/usr/share/dict/american-english-insane";
 
@@ -58,7 +58,7 @@ fn main() {
 /// Answers for the tables, between two included bounds.
 type Ask<'a> = &'a dyn Fn(&[u8], &[u8], &mut [bool]);
 
-/// Short ranges that many tables are asked for, none of which has a key there.
+/// Short ranges that many tables are queried for, none of which has a key there.
 fn tables(policy: &str, num_keys: usize) {
     let mut random = common::Keys::new(1);
     let tables: Vec<_> = (0..NUM_TABLES)

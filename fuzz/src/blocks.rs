@@ -11,7 +11,7 @@ pub const HASH_KEY: [u8; 16] = *b"16 secret bytes.";
 const HASH_ID_AT: usize = 10;
 const KEYED_HASH_ID: u8 = 2;
 
-/// Whether the header, intact or not, states that the entries were hashed under a secret key.
+/// Returns whether the header, intact or not, states that the entries were hashed under a secret key.
 pub fn names_a_key(block: &[u8]) -> bool {
     block.get(HASH_ID_AT) == Some(&KEYED_HASH_ID)
 }
@@ -79,7 +79,7 @@ pub fn query_block(reader: &FilterBlockReader<'_>, portable: &Portable<'_>, orac
     thin(reader.clone(), &hashes(block), usize::from(block[block.len() / 2]));
 }
 
-/// As [`query_block`], but for what only the reader of a block has.
+/// As [`query_block`], except what only the reader of a block has.
 pub fn query(reader: &impl Reading, portable: &Portable<'_>, oracle: &Oracle, input: &[u8]) {
     let hashes = hashes(input);
     let mut batch = vec![false; hashes.len()];

@@ -11,7 +11,7 @@ use pyo3::types::PyBytes;
 use std::convert::Infallible;
 use std::sync::{Arc, OnceLock};
 
-/// What a build returns: the partitions, end to end, and their index.
+/// The result of a build: the partitions, end to end, and their index.
 type Parts<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 
 /// Build a filter in partitions of the keys, which are text or bytes and ascend.

@@ -57,7 +57,7 @@ pub trait Family: Sized + 'static {
     /// The bytes, and a [`DecodeError`](crate::DecodeError), which always means *maybe*.
     fn open<B: AsRef<[u8]>>(options: &OpenOptions, block: B) -> Result<Self::Filter<B>, OpenError<B>>;
 
-    /// Returns what an index says of `query`.
+    /// Returns an index's answer for `query`.
     #[doc(hidden)]
     fn find<B: AsRef<[u8]>>(index: &Index<B>, query: Query<'_>) -> Lookup;
 }
@@ -136,7 +136,7 @@ impl Family for Keys {
     }
 }
 
-/// What an index states of keys that nothing hashes.
+/// The hasher and transform that a range index records. They are placeholders: range keys are not hashed.
 pub(super) static UNHASHED: EntryHasher = EntryHasher::new(KeyHasher::new(0), KeyTransform::WholeKey);
 
 impl Family for Ranges {
@@ -168,7 +168,7 @@ impl Family for Ranges {
     }
 }
 
-/// Returns what an index says of the keys between two bounds. One that encloses a partition has its keys.
+/// Returns an index's answer for the keys between two bounds. One that encloses a partition has its keys.
 fn between<B: AsRef<[u8]>>(index: &Index<B>, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Lookup {
     if !are_ordered(lower, upper) {
         return Lookup::Present;

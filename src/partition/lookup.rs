@@ -36,8 +36,8 @@ pub enum Lookup {
     /// All keys of a partition lie in the range, or its bounds are not [in order](crate::range::are_ordered): the answer
     /// is *maybe*, and there is nothing to load.
     Present,
-    /// The answer is *no* if this partition says so, and the second one, too, if there is one. A query of keys has no
-    /// second one, nor has one of a prefix.
+    /// The answer is *no* if this partition denies the range, and the second one, if there is one, does too. A query of
+    /// keys has no second one, nor has one of a prefix.
     Partitions(PartitionHandle, Option<PartitionHandle>),
 }
 

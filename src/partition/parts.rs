@@ -1,4 +1,4 @@
-//! What the builders of the two families differ in: the open partition, and the calls that add to it.
+//! The difference between the builders of the two families: the open partition, and the calls that add to it.
 
 use super::builder::{BuildFamily, Part, PartitionedBuilder};
 use super::error::PartitionBuildError;

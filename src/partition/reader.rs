@@ -125,8 +125,8 @@ impl<F: Family, B: AsRef<[u8]>> Partitioned<F, B> {
         Ok(false)
     }
 
-    /// Returns what the index says of `query`: the answer, or the partitions that have it. It is for engines that load
-    /// partitions themselves, ahead of a lookup or many at once.
+    /// Returns the index's answer for `query`, or the partitions that have it. It is for engines that load partitions
+    /// themselves, ahead of a lookup or many at once.
     ///
     /// ```
     /// # use filterblock::partition::{PartitionLimit, PartitionedFilter, PartitionedFilterBuilder, Lookup};

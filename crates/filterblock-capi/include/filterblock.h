@@ -143,7 +143,7 @@ typedef struct filterblock_counters filterblock_counters;
 // opened for.
 typedef struct filterblock_partition_reader filterblock_partition_reader;
 
-// The index of a filter in partitions: says which of them answers for a key. A null pointer answers *maybe*.
+// The index of a filter in partitions: it leads to the one that answers for a key. A null pointer answers *maybe*.
 typedef struct filterblock_partitioned_reader filterblock_partitioned_reader;
 
 // The settings of a filter: its kind, its size, a seed or secret key, and the transform from keys to entries. A policy
@@ -542,8 +542,8 @@ bool filterblock_compact_may_contain(const struct filterblock_policy *policy,
                                      const struct filterblock_counters *counters);
 
 // Opens the index of a filter in partitions, as `filterblock_reader_open` opens a block, to be freed by
-// `filterblock_partitioned_reader_free`. All options apply to the partitions, too, but for `FILTERBLOCK_OPEN_COPY`. Takes
-// time and memory in proportion to the number of partitions.
+// `filterblock_partitioned_reader_free`. All options apply to the partitions, too, except `FILTERBLOCK_OPEN_COPY`.
+// Takes time and memory in proportion to the number of partitions.
 filterblock_status filterblock_partitioned_reader_open(const void *index,
                                                        size_t index_len,
                                                        const struct filterblock_open_options *options,
@@ -575,18 +575,18 @@ filterblock_status filterblock_partitioned_reader_open_partition(const struct fi
 // Frees an opened partition, when no lookup uses it. A null pointer is ignored.
 void filterblock_partition_reader_free(struct filterblock_partition_reader *partition);
 
-// Whether the table may contain a key; false is certain. `load` gives the partition that has to be queried. One that was
-// opened for another number, or for an index of other bytes, as a cache that confuses them gives, is *maybe*, and counted
-// as a mismatch. Tables with one context, the same separators and as many keys in each partition have equal indexes: give
-// each state of a table a context of its own, and drop its partitions with it.
+// Returns whether the table may contain a key; false is certain. `load` gives the partition that has to be queried.
+// One that was opened for another number, or for an index of other bytes, as a cache that confuses them gives, is
+// *maybe*, and counted as a mismatch. Tables with one context, the same separators and as many keys in each partition
+// have equal indexes: give each state of a table a context of its own, and drop its partitions with it.
 bool filterblock_partitioned_reader_may_contain(const struct filterblock_partitioned_reader *reader,
                                                 const void *key,
                                                 size_t key_len,
                                                 filterblock_load_partition load,
                                                 void *load_context);
 
-// Whether the table may contain a key with the prefix that `key` begins with, of the transform's length; otherwise as
-// `filterblock_partitioned_reader_may_contain`.
+// Returns whether the table may contain a key with the prefix that `key` begins with, of the transform's length;
+// otherwise as `filterblock_partitioned_reader_may_contain`.
 bool filterblock_partitioned_reader_may_contain_prefix(const struct filterblock_partitioned_reader *reader,
                                                        const void *key,
                                                        size_t key_len,
@@ -609,28 +609,28 @@ filterblock_status filterblock_partition_builder_new(const struct filterblock_po
                                                      struct filterblock_builder **builder,
                                                      struct filterblock_error *error);
 
-// Whether the table may contain a key; false is certain. The block's transform is applied. A key that has no entry is
-// *maybe*.
+// Returns whether the table may contain a key; false is certain. The block's transform is applied. A key that has no
+// entry is *maybe*.
 bool filterblock_reader_may_contain(const struct filterblock_reader *reader,
                                     const void *key,
                                     size_t key_len);
 
-// Whether the filter may hold the entry of this hash, which was made under the block's seed or secret key: have these
-// compared at opening.
+// Returns whether the filter may hold the entry of this hash, which was made under the block's seed or secret key:
+// have these compared at opening.
 bool filterblock_reader_may_contain_hash(const struct filterblock_reader *reader,
                                          uint64_t hash);
 
-// Whether the table may contain a key with the prefix that `key` begins with, of the transform's length.
+// Returns whether the table may contain a key with the prefix that `key` begins with, of the transform's length.
 bool filterblock_reader_may_contain_prefix(const struct filterblock_reader *reader,
                                            const void *key,
                                            size_t key_len);
 
-// Whether the table may contain a cell of this row.
+// Returns whether the table may contain a cell of this row.
 bool filterblock_reader_may_contain_row(const struct filterblock_reader *reader,
                                         const void *row,
                                         size_t row_len);
 
-// Whether the table may contain the cell of this row and column.
+// Returns whether the table may contain the cell of this row and column.
 bool filterblock_reader_may_contain_row_column(const struct filterblock_reader *reader,
                                                const void *row,
                                                size_t row_len,

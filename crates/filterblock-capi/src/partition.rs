@@ -10,7 +10,7 @@ use filterblock::partition::{OpenedPartition, PartitionError, PartitionHandle, P
 use filterblock::{AlignedBytes, FilterBlockReader, Query};
 use std::sync::Arc;
 
-/// The index of a filter in partitions: says which of them answers for a key. A null pointer answers *maybe*.
+/// The index of a filter in partitions: it leads to the one that answers for a key. A null pointer answers *maybe*.
 pub struct PartitionedReader {
     filter: PartitionedFilter<&'static [u8]>,
     counts: Option<Arc<Counts>>,
@@ -58,8 +58,8 @@ pub type LoadPartition =
     Option<unsafe extern "C" fn(context: *mut c_void, partition: *const Partition) -> *const PartitionReader>;
 
 /// Opens the index of a filter in partitions, as `filterblock_reader_open` opens a block, to be freed by
-/// `filterblock_partitioned_reader_free`. All options apply to the partitions, too, but for `FILTERBLOCK_OPEN_COPY`. Takes
-/// time and memory in proportion to the number of partitions.
+/// `filterblock_partitioned_reader_free`. All options apply to the partitions, too, except `FILTERBLOCK_OPEN_COPY`.
+/// Takes time and memory in proportion to the number of partitions.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn filterblock_partitioned_reader_open(
     index: *const c_void,
@@ -147,10 +147,10 @@ pub extern "C" fn filterblock_partition_reader_free(partition: Option<Box<Partit
     drop(partition);
 }
 
-/// Whether the table may contain a key; false is certain. `load` gives the partition that has to be queried. One that was
-/// opened for another number, or for an index of other bytes, as a cache that confuses them gives, is *maybe*, and counted
-/// as a mismatch. Tables with one context, the same separators and as many keys in each partition have equal indexes: give
-/// each state of a table a context of its own, and drop its partitions with it.
+/// Returns whether the table may contain a key; false is certain. `load` gives the partition that has to be queried.
+/// One that was opened for another number, or for an index of other bytes, as a cache that confuses them gives, is
+/// *maybe*, and counted as a mismatch. Tables with one context, the same separators and as many keys in each partition
+/// have equal indexes: give each state of a table a context of its own, and drop its partitions with it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn filterblock_partitioned_reader_may_contain(
     reader: Option<&PartitionedReader>,
@@ -165,8 +165,8 @@ pub unsafe extern "C" fn filterblock_partitioned_reader_may_contain(
     unsafe { answer(reader, query, load, load_context) }
 }
 
-/// Whether the table may contain a key with the prefix that `key` begins with, of the transform's length; otherwise as
-/// `filterblock_partitioned_reader_may_contain`.
+/// Returns whether the table may contain a key with the prefix that `key` begins with, of the transform's length;
+/// otherwise as `filterblock_partitioned_reader_may_contain`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn filterblock_partitioned_reader_may_contain_prefix(
     reader: Option<&PartitionedReader>,

@@ -15,8 +15,8 @@ fn answer(
     caught_or(true, || reader.zip(data).is_none_or(|(reader, data)| query(&reader.filter, data)))
 }
 
-/// Whether the table may contain a key; false is certain. The block's transform is applied. A key that has no entry is
-/// *maybe*.
+/// Returns whether the table may contain a key; false is certain. The block's transform is applied. A key that has no
+/// entry is *maybe*.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn filterblock_reader_may_contain(
     reader: Option<&Reader>,
@@ -27,14 +27,14 @@ pub unsafe extern "C" fn filterblock_reader_may_contain(
     answer(reader, unsafe { bytes(key, key_len) }, |filter, key| filter.may_contain(key))
 }
 
-/// Whether the filter may hold the entry of this hash, which was made under the block's seed or secret key: have these
-/// compared at opening.
+/// Returns whether the filter may hold the entry of this hash, which was made under the block's seed or secret key:
+/// have these compared at opening.
 #[unsafe(no_mangle)]
 pub extern "C" fn filterblock_reader_may_contain_hash(reader: Option<&Reader>, hash: u64) -> bool {
     caught_or(true, || reader.is_none_or(|reader| reader.filter.may_contain_hash(KeyHash::from_raw(hash))))
 }
 
-/// Whether the table may contain a key with the prefix that `key` begins with, of the transform's length.
+/// Returns whether the table may contain a key with the prefix that `key` begins with, of the transform's length.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn filterblock_reader_may_contain_prefix(
     reader: Option<&Reader>,
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn filterblock_reader_may_contain_prefix(
     answer(reader, unsafe { bytes(key, key_len) }, |filter, key| filter.may_contain_prefix(key))
 }
 
-/// Whether the table may contain a cell of this row.
+/// Returns whether the table may contain a cell of this row.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn filterblock_reader_may_contain_row(
     reader: Option<&Reader>,
@@ -56,7 +56,7 @@ pub unsafe extern "C" fn filterblock_reader_may_contain_row(
     answer(reader, unsafe { bytes(row, row_len) }, |filter, row| filter.may_match(Query::Row(row)))
 }
 
-/// Whether the table may contain the cell of this row and column.
+/// Returns whether the table may contain the cell of this row and column.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn filterblock_reader_may_contain_row_column(
     reader: Option<&Reader>,

@@ -29,8 +29,8 @@ pub(crate) struct Partitioned<'a> {
     bytes: &'a [u8],
 }
 
-/// Opens the index, and the first partition that opens: what is said of one holds of the others. `None` if the file is a
-/// block.
+/// Opens the index, and the first partition that opens: what holds for one holds for the others. `None` if the file is
+/// a block.
 pub(crate) fn open<'a>(
     path: &Path,
     bytes: &'a [u8],
@@ -57,7 +57,7 @@ impl<'a> Partitioned<'a> {
         self.index.open_partition(at, self.stored(at))
     }
 
-    /// The stored bytes of a partition. Where some are missing, they are no block.
+    /// The stored bytes of a partition. Where some are missing, they are not a block.
     fn stored(&self, at: PartitionHandle) -> &'a [u8] {
         let start = self.bytes.len().min(usize::try_from(at.offset).unwrap_or(usize::MAX));
         &self.bytes[start..][..(at.len as usize).min(self.bytes.len() - start)]

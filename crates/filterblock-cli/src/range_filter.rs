@@ -32,7 +32,7 @@ pub(crate) fn figures(filter: &RangeFilterReader, context: u64) -> Map<String, V
     figures
 }
 
-/// The figures of a partitioned filter, those of a block as far as they hold for all partitions together.
+/// The figures of a partitioned filter: a block's, as far as they hold for all partitions together.
 pub(crate) fn partitions_figures(filter: &PartitionedRangeFilter<&[u8]>, num_unusable: usize) -> Map<String, Value> {
     let (num_keys, index_len) = (filter.num_entries(), filter.as_bytes().len() as u64);
     let bytes = filter.partitions().map(|partition| u64::from(partition.len)).sum::<u64>() + index_len;
@@ -62,13 +62,13 @@ fn rates(filter: &RangeFilterReader) -> Option<Vec<Value>> {
     Some(rates)
 }
 
-/// What [`rates`] are for people.
+/// [`rates`] as text.
 pub(crate) fn rates_text(rates: &[Value]) -> String {
     let text = |rate: &Value| Some(format!("{}: {}", rate["len"], output::rate(rate["fpr"].as_f64()?)));
     rates.iter().filter_map(text).collect::<Vec<_>>().join(", ")
 }
 
-/// The message where the rate of `policy` does not hold, as the keys, of these lengths, are no integers for which it
+/// The message where the rate of `policy` does not hold, as the keys, of these lengths, are not integers for which it
 /// could.
 pub(crate) fn rate_lost(
     filter: &RangeFilterReader,

@@ -16,7 +16,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Whether the file begins or ends as a table does.
+/// Returns whether the file begins or ends as a table does.
 pub(crate) fn is_table(path: &Path) -> bool {
     // If this fails, reading it as a block will report the same error.
     TableFile::is_table(path).unwrap_or(false)
@@ -133,7 +133,7 @@ fn open_as<'a, F: Family>(
     })
 }
 
-/// The figures of a partitioned filter, those of a block as far as they hold for all partitions together.
+/// The figures of a partitioned filter: a block's, as far as they hold for all partitions together.
 fn partitions_figures(
     filter: &TableFilter,
     partitions: &TablePartitions<'_>,

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
 use std::sync::{Arc, Mutex};
 
-/// What lookups ask for, each with a filter of its own: here keys.
+/// The objects of lookups, each with a filter of its own: here keys.
 static CLASSES: [LookupClass; 1] = [LookupClass::point("key")];
 const KEYS: usize = 0;
 
@@ -33,7 +33,7 @@ struct Table {
     number: u64,
     /// Stand for data blocks: a search of them is a read.
     rows: BTreeMap<String, Row>,
-    /// What is stored of the filter: its partitions, one after the other.
+    /// The stored part of the filter: its partitions, one after the other.
     partitions: Vec<u8>,
     /// None where it could not be built or opened: then every key is *maybe*.
     filter: Option<PartitionedFilter<Vec<u8>>>,

@@ -207,7 +207,7 @@ impl Footer {
         if store.seed() == self.seed { store.clone() } else { KeyHasher::new(self.seed) }
     }
 
-    /// Whether a cell of this sequence number may be in the table.
+    /// Returns whether a cell of this sequence number may be in the table.
     pub(crate) fn covers(&self, seq: u64) -> bool {
         (self.min_seq..=self.max_seq).contains(&seq)
     }

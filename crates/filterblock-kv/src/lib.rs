@@ -33,12 +33,12 @@
 //!
 //! # Filters
 //!
-//! Tables have filters of rows, of cells, of rows' prefixes, or any of these ([`StoreOptions::with_filter`]), by level if
-//! wanted. A [budget](filterblock_engine::budget) in bytes for the whole store is allocated for the least sum of
+//! Tables have filters of rows, of cells, of rows' prefixes, or any of these ([`StoreOptions::with_filter`]), by level
+//! if wanted. A [budget](filterblock_engine::budget) in bytes for the whole store is allocated for the least sum of
 //! false-positive rates whenever a table is written. An absent row *and* an absent column of a row that exists each
-//! save their read; a scan whose rows share a prefix skips tables without such rows. A
-//! [range filter](StoreOptions::with_range_filter) of the rows answers every scan, whatever its bounds. Of one that is
-//! [partitioned](StoreOptions::with_partition_bytes) a scan asks two partitions at most, those of its bounds, and none
+//! save their read; a scan whose rows share a prefix skips tables without such rows. A [range
+//! filter](StoreOptions::with_range_filter) of the rows answers every scan, whatever its bounds. Of one that is
+//! [partitioned](StoreOptions::with_partition_bytes) a scan queries at most the two partitions of its bounds, and none
 //! where the index shows that all rows of a partition lie between them.
 //!
 //! All filters of a store have one hasher. Where strangers choose the keys, give it a secret key

@@ -163,7 +163,7 @@ fn logs(seeds: &mut Seeds) -> Result {
     }
     seeds.add("log", "all-forged", &[&[1], &disassemble(records.iter().map(|&record| (0, record)))[..]].concat());
     seeds.add("log", "cut-off", &[&[0], &written[..written.len() - 3]].concat());
-    // A fault in the middle: behind it nothing, or something, says that it was durable.
+    // A fault in the middle: after it nothing, or something, states that it was durable.
     for (name, behind) in [("promised", 0u8), ("not-promised", 1)] {
         for fault in 1..=5u8 {
             let with_fault = records[1..].iter().enumerate().map(|(i, &record)| match i {

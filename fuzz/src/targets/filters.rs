@@ -65,8 +65,8 @@ pub fn filters(input: &[u8]) -> Reached {
     }
 }
 
-/// Whether a filter of the file denies a cell of the sample's table, or a range that has one. A partitioned one that opens
-/// counts as one: the sample has none, so it was forged.
+/// Returns whether a filter of the file denies a cell of the sample's table, or a range that has one. A partitioned one
+/// that opens counts as one: the sample has none, so it was forged.
 fn denies(file: &[u8]) -> bool {
     let Some(parts) = Parts::of(file) else { return false };
     let keys = &sample().shallow_keys;
@@ -99,8 +99,8 @@ fn denies(file: &[u8]) -> bool {
     })
 }
 
-/// Whether a range filter denies a scan of the sample although the table has a row in it. A forged filter may, even if
-/// it passes each row.
+/// Returns whether a range filter denies a scan of the sample although the table has a row in it. A forged filter may,
+/// even if it passes each row.
 fn denies_a_range(filter: &RangeFilter<&[u8]>) -> bool {
     let Sample { state, shallow_keys, .. } = sample();
     let is_denied = |is_in: &dyn Fn(&[u8]) -> bool, may_contain: bool| {

@@ -133,7 +133,7 @@ fn as_one_of_ranges(index: &[u8], context: u64) -> Vec<u8> {
     index
 }
 
-/// Compares what an index says of a range and of a prefix with section 15.5.
+/// Compares an index's answers for a range and for a prefix with section 15.5.
 fn look_up_ranges(filter: &PartitionedRangeFilter<&[u8]>, separators: &[&[u8]], lower: &[u8], upper: &[u8]) {
     let expected = |first: Option<usize>, last: Option<usize>| {
         let Some(first) = first else { return vec![] };

@@ -9,7 +9,7 @@ use filterblock::partition::{Keys, Ranges};
 use filterblock_kv::{Purpose, TableFile};
 use std::ops::Bound::{self, Excluded, Included, Unbounded};
 
-/// Any bytes as a table. The input's first byte says what becomes of the pages behind it:
+/// Any bytes as a table. The input's first byte states what becomes of the pages after it:
 ///
 /// | bits | |
 /// |---|---|
@@ -114,8 +114,8 @@ fn open_file(file: &[u8]) -> Option<bool> {
     Some(missing == [0; 3] && check.missing_in_range_filter == 0 && !denies_a_range(&table))
 }
 
-/// Whether the range filter denies a range with a row of the table, among those that will be scanned. A forged one may,
-/// even if it passes each row.
+/// Returns whether the range filter denies a range with a row of the table, among those that will be scanned. A forged
+/// one may, even if it passes each row.
 fn denies_a_range(table: &TableFile) -> bool {
     let of_range = table.filters().iter().rfind(|filter| filter.purpose == Purpose::Range);
     let Some(filter) = of_range else { return false };

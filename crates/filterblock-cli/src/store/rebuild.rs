@@ -108,7 +108,7 @@ fn split(place: &Path) -> Result<(PathBuf, Option<String>), Failure> {
     Ok((dir.to_owned(), Some(name.to_owned())))
 }
 
-/// Returns the tables whose filters are rebuilt: all, or the one with this file, its own or that of its filters.
+/// Returns the tables whose filters are rebuilt: all, or the one to which this file, a table or its filters, belongs.
 fn wanted(stats: &Stats, file: Option<&str>) -> Vec<TableStats> {
     let is_wanted =
         |table: &&TableStats| file.is_none_or(|file| file == table.file || table.filter_file.as_deref() == Some(file));

@@ -36,7 +36,7 @@ impl TableFilter {
         OpenOptions::new().with_context(self.context).expect(&EntryHasher::new(self.hasher.clone(), self.transform))
     }
 
-    /// Whether it is opened by [`open_partitions`](Self::open_partitions), and not by [`open`](Self::open).
+    /// Returns whether it is opened by [`open_partitions`](Self::open_partitions), and not by [`open`](Self::open).
     pub fn is_partitioned(&self) -> bool {
         self.index_len > 0
     }

@@ -35,7 +35,8 @@ impl Loaded<'_> {
         Box::new(move |key| may_match(index, |number| self.blocks[number].as_deref(), purpose.query(key)))
     }
 
-    /// Whether the filter may contain a hash that is in no partition: the `i`th of many, spread over the partitions.
+    /// Returns whether the filter may contain a hash that is in no partition: the `i`th of many, spread over the
+    /// partitions.
     pub(crate) fn may_contain_absent(&self, i: u64, hash: KeyHash) -> bool {
         let block = &self.blocks[(i % self.blocks.len() as u64) as usize];
         block.as_ref().is_none_or(|filter| filter.may_contain_hash(hash))

@@ -231,12 +231,12 @@ impl TableFilters {
         Purpose::OF_KEYS.into_iter().filter_map(|purpose| self.get(purpose))
     }
 
-    /// Whether there is a filter of this purpose, usable or not.
+    /// Returns whether there is a filter of this purpose, usable or not.
     pub(crate) fn has(&self, purpose: Purpose) -> bool {
         !matches!(self.slots[purpose.index()], Slot::Missing)
     }
 
-    /// Whether there is a filter of this purpose that is unusable.
+    /// Returns whether there is a filter of this purpose that is unusable.
     pub(crate) fn is_unusable(&self, purpose: Purpose) -> bool {
         matches!(self.slots[purpose.index()], Slot::Unusable)
     }

@@ -76,7 +76,7 @@ impl OpenRange {
         })
     }
 
-    /// Whether the table may have a cell in the range.
+    /// Returns whether the table may have a cell in the range.
     pub(super) fn probe(&self, range: &RowRange, account: &BlockCounters) -> Verdict {
         let query = Query::Range(range.start(), range.end());
         let blocks = match self.stored.find(query) {

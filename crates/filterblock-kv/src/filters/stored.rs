@@ -174,7 +174,7 @@ impl<F: StoredFamily> Stored<F> {
         opened.map_err(failed).ok()
     }
 
-    /// Whether no block can be read again.
+    /// Returns whether no block can be read again.
     pub(super) fn has_failed(&self) -> bool {
         self.has_failed.iter().all(|failed| failed.load(Ordering::Relaxed))
     }
@@ -230,7 +230,7 @@ pub(super) fn unpadded_len<F: Family, B: AsRef<[u8]>>(index: &Partitioned<F, B>,
     index.partitions().map(|partition| u64::from(partition.len)).sum::<u64>() + u64::from(index_len)
 }
 
-/// Whether a filter may have a key; `None` if the query has no entry, or `usable` has no such block.
+/// Returns whether a filter may have a key; `None` if the query has no entry, or `usable` has no such block.
 pub(super) fn may_match<F: StoredFamily, I: AsRef<[u8]>, B: AsRef<[u8]>, R: Deref<Target = F::Filter<B>>>(
     index: Option<&Partitioned<F, I>>,
     usable: impl FnOnce(usize) -> Option<R>,

@@ -94,7 +94,7 @@ impl Partitioned {
         !self.pages.is_empty()
     }
 
-    /// Appends the pages and the index to `out`, and returns the length of both together, and that of the index.
+    /// Appends the pages and the index to `out`, and returns the length of both together, and of the index.
     fn finish_into(mut self, out: &mut Vec<u8>) -> Result<(usize, u32), FilterProblem> {
         let store = |block: &[u8]| append(&mut self.pages, block);
         let (num_partitions, finished) = match self.builder {
@@ -117,7 +117,7 @@ impl Partitioned {
     }
 }
 
-/// Appends a partition and returns its offset: behind the one before, or at the next page if it would otherwise lie in
+/// Appends a partition and returns its offset: after the one before, or at the next page if it would otherwise lie in
 /// more pages than its length takes. So a lookup reads as few pages as it can, and small partitions share a page.
 fn append(pages: &mut Vec<u8>, block: &[u8]) -> Result<u64, Infallible> {
     pages.resize(pages.len().next_multiple_of(PARTITION_ALIGNMENT), 0);

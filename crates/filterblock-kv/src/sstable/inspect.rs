@@ -58,7 +58,7 @@ pub struct TableFile {
 }
 
 impl TableFile {
-    /// Whether the file begins or ends like a table, so that a damaged table is recognised too. Reads 12 bytes.
+    /// Returns whether the file begins or ends like a table, so that a damaged table is recognised too. Reads 12 bytes.
     ///
     /// # Errors
     /// The system's.

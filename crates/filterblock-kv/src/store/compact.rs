@@ -78,7 +78,7 @@ fn run_compaction(shared: &Shared, compaction: &Compaction) -> Result<bool, Erro
     Ok(true)
 }
 
-/// Whether the tables get the same filters at both levels.
+/// Returns whether the tables get the same filters at both levels.
 fn has_same_filters(shared: &Shared, compaction: &Compaction) -> bool {
     let filters = &shared.options.filters;
     let at = |level, purpose, num_entries| {
@@ -183,8 +183,8 @@ impl<'a> Borders<'a> {
         Self { next_level: next_level.iter().peekable(), num_crossed: 0 }
     }
 
-    /// Whether the current table, of `len` bytes so far and of `max_len` at most, should end before `key`: it is behind
-    /// a border, and the next one is likely to come too late. If there is none, `key` will be its first.
+    /// Returns whether the current table, of `len` bytes so far and of `max_len` at most, should end before `key`: it
+    /// is after a border, and the next one is likely to come too late. If there is none, `key` will be its first.
     fn ends_before(&mut self, key: CellKey<'_>, len: Option<u64>, max_len: u64) -> bool {
         let before = self.num_crossed;
         while self.next_level.next_if(|table| table.last_key() < key).is_some() {

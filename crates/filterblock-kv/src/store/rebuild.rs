@@ -27,7 +27,7 @@ use serde::Serialize;
 #[must_use]
 #[derive(Clone, Debug, Default)]
 pub struct RebuildOptions {
-    /// By purpose. The last is that of ranges, which is refused.
+    /// By purpose. The last one, of ranges, is refused.
     policies: [Option<Option<FilterPolicy>>; Purpose::LOOKUPS.len()],
     range: Option<Option<RangePolicy>>,
     seed: Option<u64>,

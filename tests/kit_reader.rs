@@ -4,9 +4,5 @@
 
 #[path = "kit/answers.rs"]
 mod answers;
-#[path = "kit/library.rs"]
-mod library;
-#[path = "kit/vectors.rs"]
-mod vectors;
 
-use testkit::{material, readers, rules};
+use testkit::kit::{library, vectors};

@@ -3,14 +3,14 @@
 
 mod answers;
 mod document;
-mod library;
 mod precedence;
-mod vectors;
 
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
-use testkit::{material, oracle, readers, rules};
+use testkit::kit::{corpus, library, vectors};
+use testkit::{material, oracle, rules};
 
 fn directory() -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "tests", "conformance"].iter().collect()
@@ -46,16 +46,37 @@ fn the_example_of_the_protocol() {
     assert_eq!(library::answer(&request), shown);
 }
 
+/// The same number gives the same case, which the library answers; each class and frame has its share.
+#[test]
+fn a_corpus_has_all_sorts_of_frames() {
+    let cases: Vec<_> = (0..400).map(|number| corpus::case(7, number)).collect();
+    let (mut frames, mut classes) = (BTreeMap::new(), BTreeMap::new());
+    for (number, case) in (0..).zip(&cases) {
+        assert_eq!(*case, corpus::case(7, number));
+        let (reply, expected) = (library::answer(&case["request"]), case["reply"].as_object().expect("an object"));
+        assert!(expected.iter().all(|(field, value)| reply[field] == *value), "{number}: {reply}");
+        assert_ne!(case["request"], corpus::case(8, number)["request"], "{number}");
+        *frames.entry(case["request"]["frame"].to_string()).or_insert(0) += 1;
+        *classes.entry(expected["class"].to_string()).or_insert(0) += 1;
+    }
+    assert!(frames.len() == 4 && frames.values().all(|&num| num > 20), "{frames:?}");
+    assert!(classes.len() == 4 && classes.values().all(|&num| num > 3), "{classes:?}");
+}
+
 #[test]
 #[ignore = "needs python3 and its package xxhash"]
 fn the_second_reader_answers_the_kit() {
     let python = std::env::var("FILTERBLOCK_PYTHON").unwrap_or_else(|_| "python3".into());
+    let file = concat!(env!("CARGO_TARGET_TMPDIR"), "/corpus.json");
+    let cases: Vec<_> = (0..400).map(|number| corpus::case(9, number)).collect();
+    std::fs::write(file, serde_json::to_string(&cases).expect("JSON")).expect("a file");
     let reader = ["-B", "../second_reader/conformance.py"];
     // A reader that denies whatever it is asked, and refuses nothing.
     let denial = "import json\nwhile line := input():\n print(json.dumps({'class': 'ok', 'answers': 'n' * line.count(':'), \
                   'kind': 'bloom'}), flush=True)";
     for (arguments, command, passes) in [
         (&["--every-field"][..], &reader[..], true),
+        (&["--every-field", "--files", file], &reader, true),
         (&["--kinds", "blocked,ribbon"], &reader, true),
         (&["--level", "1"], &reader, true),
         (&["--level", "1"], &[reader[0], reader[1], "--level", "1"], true),

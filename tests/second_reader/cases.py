@@ -136,7 +136,7 @@ SETS = [
     Way("expected", "no key, but a seed", {10: b"\2"}, "mismatch", request={"seed": "0x0"}),
     Way("key", "no key", {10: b"\2"}, "mismatch"),
     *numbered("parts", "num_columns", 14, [9, 256, 0xFFFF], 2), *numbered("parts", "num_files", 24, WRAPPING, 4),
-    *numbered("parts", "num_sections", 28, WRAPPING, 4), *numbered("parts", "lengths", SECTION + 12, WRAPPING, 4),
+    *numbered("parts", "num_sections", 28, WRAPPING, 4), *numbered("parts", "lengths", SECTION + 12, [4, *WRAPPING], 4),
     *numbered("base", "base_len", -136, [0x84, 0x83 + (1 << 32), 1 << 63], 8),
     *numbered("columns", "reserved byte", COLUMN + 5, [1, 128], 1, "newer"), *numbered("columns", "num_slices", COLUMN + 6, [0], 2),
     *numbered("columns", "name_end", COLUMN, [5, 0x10002, 0xFFFFFFFF], 4),

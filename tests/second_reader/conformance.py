@@ -97,11 +97,8 @@ def class_of(error: kinds.FilterError) -> str:
 
 
 def partitions_of(index: partitioned.Index, request: dict[str, Any]) -> list[bytes]:
-    """From the bytes in which they are, or a list of them."""
-    file = request["partitions"]
-    if isinstance(file, list):
-        return [bytes.fromhex(block) for block in file]
-    return [bytes.fromhex(file)[offset:offset + length] for offset, length in index.records]
+    file = bytes.fromhex(request["partitions"])
+    return [file[offset:offset + length] for offset, length in index.records]
 
 
 def class_of_opened(open_it: Callable[..., Any], *arguments: Any) -> str:

@@ -5,6 +5,7 @@
 //! - [`assembled`], [`trailers`]: frames from parameters, without the library's builder.
 //! - [`material`], [`random`], [`harness`]: keys, policies and blocks; partitioned filters in a file of bytes.
 //! - [`specification`]: the document and its vectors.
+//! - [`kit`]: the library as a reader of the conformance kit, and random frames as cases of it.
 //! - [`mistakes`]: tables of plausible mistakes, and the list in EMBEDDING.md.
 //! - [`extent`], [`exchange`]: how much a test tries; files that other machines wrote.
 //! - [`store`]: the store's files, and a disk that fails and forgets.
@@ -21,6 +22,8 @@ pub mod harness;
     reason = "keys have the order of numbers; the number of a block is hashed as the document says"
 )]
 pub mod integer_oracle;
+#[cfg(feature = "kit")]
+pub mod kit;
 pub mod material;
 pub mod mistakes;
 pub mod oracle;

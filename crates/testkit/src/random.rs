@@ -44,6 +44,10 @@ impl Random {
         &list[self.index(list.len())]
     }
 
+    pub fn pick<T: Copy>(&mut self, list: &[T]) -> T {
+        *self.of(list)
+    }
+
     /// A string of `len` bytes of `alphabet`.
     pub fn string(&mut self, alphabet: &[u8], len: usize) -> Vec<u8> {
         (0..len).map(|_| *self.of(alphabet)).collect()

@@ -2,42 +2,13 @@
 
 use crate::assembled::{Header, Shape, raw_block, repair};
 use crate::material::rate_limits;
-use crate::oracle::{int, mix, range};
+use crate::oracle::{int, mix};
+use crate::random::Random;
 use crate::trailers;
 use filterblock::{
     CompactFrameReader, CustomTransform, EntryHasher, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy,
     KeyHasher, KeyTransform, OpenOptions,
 };
-
-/// SplitMix64, one generator for each frame, so that a frame can be reproduced from its number.
-pub struct Random(u64);
-
-impl Random {
-    pub fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        mix(self.0)
-    }
-
-    pub fn below(&mut self, n: u64) -> u64 {
-        range(self.next(), n)
-    }
-
-    pub fn one_in(&mut self, n: u64) -> bool {
-        self.below(n) == 0
-    }
-
-    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len() as u64) as usize]
-    }
-
-    pub fn bytes(&mut self, len: u64) -> Vec<u8> {
-        (0..len).map(|_| self.next() as u8).collect()
-    }
-}
 
 /// The hash of the entries.
 #[derive(Clone, Copy, PartialEq)]

@@ -1,8 +1,8 @@
 //! The frames of the document's vectors, as cases of the kit.
 
-use crate::library::number;
+use super::library::number;
+use crate::specification;
 use serde_json::{Value, json};
-use testkit::specification;
 
 /// The words of each line of the vectors called `name`.
 pub fn lines(name: &str) -> Vec<Vec<String>> {

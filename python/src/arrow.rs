@@ -83,7 +83,7 @@ fn plain(array: &Bound<'_, PyAny>, type_name: &str, odd: Odd) -> PyResult<Keys> 
     }
 }
 
-/// Returns the width of a value in bytes, and what it is.
+/// Returns the width of a value in bytes, and its kind.
 fn fixed(kind: &str, parameters: &str) -> Option<(usize, Fixed)> {
     let time = || unit(parameters.split(',').next().unwrap_or("").trim());
     let decimal = |width| {

@@ -49,7 +49,7 @@ pub struct Column {
     pub validity: Option<Bytes>,
 }
 
-/// The integer in up to 16 bytes of this machine's order.
+/// Returns the integer in up to 16 bytes of this machine's order.
 #[inline]
 fn integer(bytes: &[u8], is_signed: bool) -> i128 {
     match *bytes {
@@ -109,7 +109,7 @@ impl Column {
                 let data = data.as_ref().map_or(&[][..], Bytes::as_slice);
                 let mut start = offsets.next().unwrap_or(0);
                 for (at, end) in range.zip(offsets) {
-                    // Offsets that do not ascend, and texts that are none, are of no array.
+                    // A sound array has no descending offsets, and no text that is not UTF-8.
                     let value = data.get(start..end).map_or(Value::NotIndexable, |bytes| match is_text {
                         true => simdutf8::basic::from_utf8(bytes).map_or(Value::NotIndexable, Value::Text),
                         false => Value::Binary(bytes),
@@ -151,8 +151,8 @@ impl Column {
     }
 }
 
-/// Adds the hashes of the data between each offset and the next. Returns `None`, and hashes that are not to be used, if
-/// the data of one is no text, or there is none.
+/// Adds the hashes of the data between each offset and the next. Returns `None`, and leaves hashes that must not be
+/// used, if some offsets have no data, or text is not UTF-8.
 fn hash_slices<const WIDTH: usize>(
     offsets: &[u8],
     data: &[u8],
@@ -184,7 +184,7 @@ fn hash_slices<const WIDTH: usize>(
 
 const MILLIS_OF_DAY: i64 = 86_400_000;
 
-/// A number of days, unless it is beyond those that have entries.
+/// Returns a date, not indexable if its number of days has no entry.
 fn date(days: i64) -> Value<'static> {
     i32::try_from(days).map_or(Value::NotIndexable, Value::Date)
 }

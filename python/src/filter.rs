@@ -177,7 +177,7 @@ impl Filter {
     }
 }
 
-/// What pickle calls to open a block again: a function of this package, under the context.
+/// Returns the function of this package, with its arguments, by which pickle opens a block again, under its context.
 pub fn opened_later<'py>(
     py: Python<'py>,
     name: &str,

@@ -54,7 +54,7 @@ impl Keys {
         Self::of_iterable(object, odd)
     }
 
-    /// Keys that are values of Python.
+    /// Takes an iterable of Python's values.
     pub fn of_iterable(object: &Bound<'_, PyAny>, odd: Odd) -> PyResult<Self> {
         let mut scalars = Vec::new();
         for (position, item) in object.try_iter()?.enumerate() {
@@ -69,15 +69,17 @@ impl Keys {
         Ok(Self::of_scalars(scalars))
     }
 
+    /// Returns keys that own their bytes.
     pub fn of_scalars(scalars: Vec<Option<Scalar>>) -> Self {
         Self::one(scalars.len(), Data::Scalars(scalars), None)
     }
 
+    /// Returns keys of one column.
     pub fn one(len: usize, data: Data, validity: Option<Bytes>) -> Self {
         Self { columns: vec![Column { data, offset: 0, len, validity }] }
     }
 
-    /// Values of a type that has no entries.
+    /// Returns keys of a type that has no entries, or the error if `odd` refuses them.
     pub fn not_indexable(len: usize, type_name: &str, odd: Odd) -> PyResult<Self> {
         match odd {
             Odd::Refused if len > 0 => Err(error::of_type(type_name)),
@@ -85,7 +87,7 @@ impl Keys {
         }
     }
 
-    /// A series, an index or an array of pandas. Whatever it calls missing is null.
+    /// Takes a series, an index or an array of pandas. Whatever it calls missing is null.
     fn of_pandas(object: &Bound<'_, PyAny>, odd: Odd) -> PyResult<Self> {
         let py = object.py();
         let series = match py.import("pandas")?.call_method1("Series", (object,)) {
@@ -112,7 +114,7 @@ impl Keys {
         Self::of_iterable(&values.call_method1("where", (is_there, py.None()))?.call_method0("tolist")?, odd)
     }
 
-    /// An object that gives its values to Arrow, such as a series of Polars.
+    /// Takes an object that gives its values to Arrow, such as a series of Polars.
     fn of_arrow_producer(object: &Bound<'_, PyAny>, odd: Odd) -> PyResult<Self> {
         let dtype = object.getattr_opt("dtype")?.map(|dtype| dtype.str()).transpose()?;
         let dtype = dtype.map_or_else(|| "?".into(), |dtype| dtype.to_string_lossy().into_owned());
@@ -131,7 +133,7 @@ impl Keys {
         }
     }
 
-    /// A `memoryview` of integers.
+    /// Takes a `memoryview` of integers.
     fn of_buffer(view: &Bound<'_, PyAny>) -> PyResult<Self> {
         let format: String = view.getattr("format")?.extract()?;
         let num_dimensions: usize = view.getattr("ndim")?.extract()?;
@@ -152,6 +154,7 @@ impl Keys {
         }
     }
 
+    /// Returns the number of values, nulls included.
     pub fn len(&self) -> usize {
         self.columns.iter().map(|column| column.len).sum()
     }
@@ -182,7 +185,8 @@ impl Keys {
         })
     }
 
-    pub fn batches(&self) -> impl Iterator<Item = (&Column, Range<usize>)> {
+    /// Returns at most [`BATCH_LEN`] values at a time, in the order of the call: ranges of columns.
+    fn batches(&self) -> impl Iterator<Item = (&Column, Range<usize>)> {
         self.columns.iter().flat_map(|column| {
             let firsts = (0..column.len).step_by(BATCH_LEN);
             firsts.map(move |first| (column, first..column.len.min(first + BATCH_LEN)))

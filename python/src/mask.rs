@@ -8,7 +8,8 @@ pub fn write(answers: &[bool], mask: &mut [u8]) {
     mask.iter_mut().zip(answers).for_each(|(byte, answer)| *byte = u8::from(*answer));
 }
 
-/// A NumPy array of `len` bool, or a `memoryview` of bool where NumPy is not there, whose bytes `fill` writes.
+/// Returns a NumPy array of `len` bool, or a `memoryview` of bool where NumPy is not installed. `fill` writes its
+/// bytes.
 pub fn of<'py>(py: Python<'py>, len: usize, fill: impl FnOnce(&mut [u8])) -> PyResult<Bound<'py, PyAny>> {
     let bytes = PyByteArray::new_with(py, len, |bytes| {
         fill(bytes);

@@ -6,17 +6,17 @@ use filterblock::FilterPolicy;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// Bytes an entry that the kind that takes most needs to finish, beside the hashes and the block.
+/// The bytes an entry that building takes beside the hashes and the block, with the kind that takes most.
 const BYTES_PER_ENTRY: usize = 22;
-/// What a kind needs beside them.
+/// The bytes that building takes however many entries there are.
 const FIXED_BYTES: usize = 8 << 20;
 
-/// Returns an error unless so much memory can be had in one piece.
+/// Returns an error unless `num_bytes` can be allocated in one piece.
 pub fn ask(num_bytes: usize) -> PyResult<()> {
     can_have(num_bytes).map_err(error::memory)
 }
 
-/// As `ask`, without the interpreter.
+/// Does what [`ask`] does without the interpreter. The error is `num_bytes`.
 pub fn can_have(num_bytes: usize) -> Result<(), usize> {
     Vec::<u8>::new().try_reserve_exact(num_bytes).map_err(|_| num_bytes)
 }

@@ -20,7 +20,7 @@ pub fn unit(name: &str) -> Option<TimeUnit> {
     })
 }
 
-/// Returns what the values of a dtype of times are; `None` for units without entries.
+/// Returns the kind of the values of a dtype of times; `None` for units without entries.
 pub fn time_of(dtype: &Bound<'_, PyAny>) -> PyResult<Option<Fixed>> {
     let numpy = dtype.py().import("numpy")?;
     let (name, count): (String, i64) = numpy.call_method1("datetime_data", (dtype,))?.extract()?;
@@ -90,7 +90,7 @@ pub fn keys(object: &Bound<'_, PyAny>, odd: Odd) -> PyResult<Keys> {
     let is_null = nulls(mask, if kind == "M" { Some(&data) } else { None })?;
     let validity = is_null.map(|is_null| bits(&numpy.call_method1("logical_not", (is_null,))?)).transpose()?;
     let width: usize = data.getattr("itemsize")?.extract()?;
-    // Times and plain bytes are no buffers of their own.
+    // Arrays of times or of plain bytes do not export buffers.
     let data = match kind.as_str() {
         "M" => data.call_method1("view", ("int64",))?,
         "V" => data.call_method1("view", ("uint8",))?,
@@ -99,7 +99,7 @@ pub fn keys(object: &Bound<'_, PyAny>, odd: Odd) -> PyResult<Keys> {
     Ok(Keys::one(len, Data::Fixed { values: Bytes::of(&data)?, width, what }, validity))
 }
 
-/// Whether each value is masked or no time; `None` if none of them is.
+/// Returns whether each value is masked or not a time; `None` if none is.
 fn nulls<'py>(
     mask: Option<Bound<'py, PyAny>>,
     times: Option<&Bound<'py, PyAny>>,
@@ -121,7 +121,7 @@ fn nulls<'py>(
     }
 }
 
-/// The bits of an array of bool, the first one the least significant of a byte, as Arrow has them.
+/// Returns the bits of an array of bool, the first one the least significant of a byte, as Arrow has them.
 fn bits(is_valid: &Bound<'_, PyAny>) -> PyResult<Bytes> {
     let py = is_valid.py();
     let options = PyDict::new(py);
@@ -129,7 +129,7 @@ fn bits(is_valid: &Bound<'_, PyAny>) -> PyResult<Bytes> {
     Bytes::of(&py.import("numpy")?.call_method("packbits", (is_valid,), Some(&options))?)
 }
 
-/// The array in this machine's byte order.
+/// Returns the array in this machine's byte order.
 fn native<'py>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let dtype = array.getattr("dtype")?;
     match dtype.getattr("isnative")?.is_truthy()? {

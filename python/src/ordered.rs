@@ -38,7 +38,7 @@ pub fn keys(object: &Object<'_>) -> PyResult<Keys> {
     }
 }
 
-/// The bytes of a value that `keys` has let through.
+/// Returns the bytes of a value of [`keys`].
 pub fn bytes<'a>(value: &'a Value<'_>) -> Option<&'a [u8]> {
     match value {
         Value::Text(text) => Some(text.as_bytes()),
@@ -47,7 +47,7 @@ pub fn bytes<'a>(value: &'a Value<'_>) -> Option<&'a [u8]> {
     }
 }
 
-/// The bytes of a key that is looked up; `None` if no filter has such a key, which is *maybe*.
+/// Returns the bytes of a key to look up; `None`, which means *maybe*, if it is neither text nor bytes.
 pub fn key(object: &Object<'_>) -> PyResult<Option<Vec<u8>>> {
     Ok(match Scalar::of(object, Odd::Maybe)? {
         Some(Scalar::Text(text)) => Some(text.into_bytes()),
@@ -56,7 +56,7 @@ pub fn key(object: &Object<'_>) -> PyResult<Option<Vec<u8>>> {
     })
 }
 
-/// The bytes of a prefix.
+/// Returns the bytes of a prefix.
 pub fn prefix(object: &Object<'_>) -> PyResult<Vec<u8>> {
     match key(object)? {
         Some(bytes) => Ok(bytes),
@@ -64,7 +64,7 @@ pub fn prefix(object: &Object<'_>) -> PyResult<Vec<u8>> {
     }
 }
 
-/// A bound of a range; `None` is no bound.
+/// Returns a bound of a range; unbounded for `None`.
 pub fn bound(object: Option<&Object<'_>>, is_included: bool) -> PyResult<Bound<Vec<u8>>> {
     let Some(object) = object else { return Ok(Bound::Unbounded) };
     let bytes = prefix(object)?;

@@ -20,7 +20,7 @@ pub struct FilterSetBuilder {
     columns: Vec<String>,
 }
 
-/// Why a file was not added.
+/// The reason why a file was not added.
 enum Failure {
     Memory(usize),
     Build(SetBuildError),

@@ -14,7 +14,7 @@ use filterblock::{
 use std::collections::HashSet;
 use std::fmt;
 
-/// A column of a set: the name by which the caller's table knows it, and what its values are.
+/// A column of a set: its name in the caller's table, and the class of its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetColumn {
     class: ValueClass,
@@ -37,7 +37,7 @@ impl SetColumn {
         self
     }
 
-    /// Returns a number of slices for files of `keys_per_file` keys: 4 096 keys a block.
+    /// Returns the number of slices, at most 256, with which files of `keys_per_file` keys have 4 096 keys a block.
     pub fn slices_for(keys_per_file: u64) -> u16 {
         u16::try_from(keys_per_file / 4096).map_or(256, |slices| slices.clamp(1, 256))
     }
@@ -58,7 +58,7 @@ pub enum SetBuildError {
     ColumnName(Vec<u8>),
     /// More columns, files or bytes than the format describes.
     TooLarge,
-    /// A block was not built; the file is not in the set.
+    /// A block could not be built; the file is not in the set.
     Block(BuildError),
     /// The set that was to be continued, or a block that was to be taken, is not usable.
     Decode(DecodeError),
@@ -150,8 +150,8 @@ impl SetBuilder {
     }
 
     /// Takes over the files of a set for whose names `keep` returns true, without their keys: compaction, and the union
-    /// of sets. Columns that this builder does not have are left out, as are blocks that do not open. Returns their
-    /// number. The files in question are *maybe* for the keys of these blocks.
+    /// of sets. Columns that this builder does not have are left out, as are blocks that do not open: for the keys of
+    /// these their files are *maybe*. Returns the number of such blocks.
     ///
     /// # Errors
     /// [`SetBuildError::Decode`] if the set's index does not open with the policy's hasher; [`SetBuildError::ColumnName`]
@@ -160,7 +160,7 @@ impl SetBuilder {
     pub fn absorb(&mut self, set: &[u8], mut keep: impl FnMut(&[u8]) -> bool) -> Result<usize, SetBuildError> {
         let opened = open_whole(set, &self.policy)?;
         let layout = opened.layout();
-        let same = |SetColumn { stored, .. }: &SetColumn| match layout.column(&stored.name) {
+        let same = |SetColumn { stored, .. }: &SetColumn| match layout.column_number(&stored.name) {
             Some(found) if layout.columns[found] != *stored => Err(SetBuildError::ColumnName(stored.name.to_vec())),
             found => Ok(found),
         };
@@ -183,11 +183,9 @@ impl SetBuilder {
             let Some(column) = columns.iter().position(|found| *found == Some(section.column.into())) else {
                 continue;
             };
-            let mut offset = section.offset as usize;
-            for (number, &len) in (section.first_file as usize..).zip(&section.lens) {
-                let block = &set[offset..][..len as usize];
-                offset += len as usize;
-                let Some(position) = position[number].filter(|_| len > 0) else {
+            for (number, place) in section.blocks() {
+                let block = &set[place.start as usize..place.end as usize];
+                let Some(position) = position[number].filter(|_| !block.is_empty()) else {
                     continue;
                 };
                 let context = layout.context(section, number);
@@ -225,6 +223,7 @@ impl SetBuilder {
         self.finish_after(Layout { columns: self.wire_columns(), ..Layout::default() })
     }
 
+    /// Returns the columns as the index states them.
     fn wire_columns(&self) -> Vec<Column> {
         self.columns.iter().map(|column| column.stored.clone()).collect()
     }

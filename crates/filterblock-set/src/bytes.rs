@@ -2,17 +2,17 @@
 
 use byteorder::{ByteOrder, LE};
 
-/// The 16-bit integer at `offset`. Panics past the end: for buffers whose length has been checked.
+/// Returns the 16-bit integer at `offset`. Panics past the end: for buffers whose length has been checked.
 pub(crate) fn u16_at(bytes: &[u8], offset: usize) -> u16 {
     LE::read_u16(&bytes[offset..])
 }
 
-/// The 32-bit integer at `offset`. Panics past the end: for buffers whose length has been checked.
+/// Returns the 32-bit integer at `offset`. Panics past the end: for buffers whose length has been checked.
 pub(crate) fn u32_at(bytes: &[u8], offset: usize) -> u32 {
     LE::read_u32(&bytes[offset..])
 }
 
-/// The 64-bit integer at `offset`. Panics past the end: for buffers whose length has been checked.
+/// Returns the 64-bit integer at `offset`. Panics past the end: for buffers whose length has been checked.
 pub(crate) fn u64_at(bytes: &[u8], offset: usize) -> u64 {
     LE::read_u64(&bytes[offset..])
 }
@@ -32,13 +32,13 @@ pub(crate) fn put_u64(bytes: &mut [u8], offset: usize, value: u64) {
     LE::write_u64(&mut bytes[offset..], value);
 }
 
-/// Stores `value` in two's complement at the beginning. Panics past the end.
+/// Stores `value` in two's complement in the first bytes. Panics if there are fewer.
 #[inline]
 pub(crate) fn put_i64(bytes: &mut [u8], value: i64) {
     LE::write_i64(bytes, value);
 }
 
-/// Stores `value` in two's complement at the beginning. Panics past the end.
+/// Stores `value` in two's complement in the first bytes. Panics if there are fewer.
 pub(crate) fn put_i128(bytes: &mut [u8], value: i128) {
     LE::write_i128(bytes, value);
 }

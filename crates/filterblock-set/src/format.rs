@@ -1,4 +1,4 @@
-//! The frame of a set: where its footer has what, its checksums, and the contexts of its blocks.
+//! The frame of a set: the fields of its footer, its checksums, and the contexts of its blocks.
 
 use crate::bytes;
 use filterblock::{DecodeError, HEADER_LEN, KeyHasher};
@@ -27,40 +27,41 @@ pub(crate) const DIGEST_AT: usize = 52;
 pub(crate) const CRC_AT: usize = 60;
 const _: () = assert!(HEADER_LEN == FOOTER_LEN && CRC_AT + 4 == FOOTER_LEN);
 
-/// The bytes that a writer sets to zero; something there is of a later version.
+/// The offsets of the bytes that a writer sets to zero; a later version may use them.
 pub(crate) const RESERVED: [usize; 6] = [9, 11, 48, 49, 50, 51];
 
 /// A column as the index states it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Column {
     pub(crate) name: Box<[u8]>,
-    /// The number of the class of its values, which may be unknown.
+    /// The number of the class of its values, which a later version may have defined.
     pub(crate) class: u8,
     /// At least 1.
     pub(crate) num_slices: u16,
 }
 
-/// The format's bijection of 64-bit numbers (section 4.2).
+/// Applies the format's bijection of 64-bit numbers (section 4.2).
 pub(crate) fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     z = (z ^ (z >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
     z ^ (z >> 33)
 }
 
-/// XXH3-64 with seed 0, the format's digest.
+/// Returns the format's digest: XXH3-64 with seed 0.
 pub(crate) fn xxh3(bytes: &[u8]) -> u64 {
     KeyHasher::new(0).hash(bytes).get()
 }
 
-/// The slice of a hash: other bits than those by which the kinds place it, so that the hashes of a slice are spread over
-/// its block as those of a whole table are.
+/// Returns the slice of a hash. It depends on other bits than the place of the hash in a block, so that the hashes of a
+/// slice are spread over their block as evenly as those of a whole table.
 #[inline]
 pub(crate) fn slice_of(hash: u64, num_slices: u16) -> u16 {
     ((u128::from(mix(hash)) * u128::from(num_slices)) >> 64) as u16
 }
 
-/// The context of a block: made of all that the index states of it, so that a block of another file or an earlier state
-/// of it, of another column, class or slice does not open, whatever the index states.
+/// Returns the context of a block. It is made of all that the index states of the block, so that a block of another
+/// file, of an earlier state of the file, or of another column, class or slice does not open, whatever the index
+/// states.
 pub(crate) fn block_context(identity: u64, column: &Column, slice: u16) -> u64 {
     let place = u64::from(slice) | u64::from(column.num_slices) << 16 | u64::from(column.class) << 32;
     mix(identity ^ mix(xxh3(&column.name) ^ mix(place)))
@@ -77,7 +78,7 @@ pub fn file_identity(parts: &[&[u8]]) -> u64 {
     parts.iter().fold(0, |identity, part| mix(identity ^ xxh3(part)).wrapping_add(1))
 }
 
-/// The masked CRC-32 of `frame`'s bytes before its checksum.
+/// Returns the masked CRC-32 of `frame`'s bytes before its checksum.
 pub(crate) fn masked_crc(frame: &[u8]) -> u32 {
     let mut crc = crc32fast::Hasher::new();
     crc.update(&frame[..CRC_AT]);

@@ -1,8 +1,8 @@
 //! The index of a set: which files and columns it knows, and where their blocks are.
 //!
-//! Behind the blocks, directly before the footer:
+//! It lies between the blocks and the footer:
 //!
-//! | size | what |
+//! | bytes | field |
 //! |---|---|
 //! | 8 | length of the set that this one continues |
 //! | 8 each | columns: end of the name among the names (4), class (1), zero (1), number of slices (2) |
@@ -16,6 +16,7 @@ use crate::format::{self, Column, FOOTER_LEN, SET_MAGIC, SET_VERSION};
 use crate::value::ValueClass;
 use filterblock::{DecodeError, KeyHasher};
 use std::collections::HashSet;
+use std::ops::Range;
 
 const BASE_LEN: u64 = 8;
 const COLUMN_LEN: u64 = 8;
@@ -41,9 +42,19 @@ pub(crate) struct Section {
 }
 
 impl Section {
-    /// The order of sections.
+    /// Returns the column, the slice and the first file, by which sections are ordered.
     pub(crate) fn place(&self) -> (u16, u16, u32) {
         (self.column, self.slice, self.first_file)
+    }
+
+    /// Returns the number of each file, and the place of its block; an empty one where the file has none.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = (usize, Range<u64>)> {
+        let mut end = self.offset;
+        (self.first_file as usize..).zip(&self.lens).map(move |(file, &len)| {
+            let start = end;
+            end += u64::from(len);
+            (file, start..end)
+        })
     }
 }
 
@@ -72,10 +83,12 @@ pub(crate) struct Footer {
     foreign_len: u64,
 }
 
+/// Returns the error of a field that is outside its range.
 fn range_error(name: &'static str, value: u64, min: u64, max: u64) -> DecodeError {
     DecodeError::Parameter { name, value, min, max }
 }
 
+/// Returns `value` if it is in its range.
 fn check_range(name: &'static str, value: u64, min: u64, max: u64) -> Result<u64, DecodeError> {
     if (min..=max).contains(&value) { Ok(value) } else { Err(range_error(name, value, min, max)) }
 }
@@ -124,7 +137,7 @@ impl Footer {
         }
     }
 
-    /// Compares the index's digest, and what hashed the entries with `expected`. Returns the hasher.
+    /// Checks the index's digest, and that `expected`, if given, is the hasher of the entries. Returns the hasher.
     pub(crate) fn check(&self, index: &[u8], expected: Option<&KeyHasher>) -> Result<KeyHasher, DecodeError> {
         let (stored, computed) = (bytes::u64_at(&self.bytes, format::DIGEST_AT), format::xxh3(index));
         if stored != computed {
@@ -216,7 +229,8 @@ impl Layout {
         Ok(layout)
     }
 
-    /// Moves all that follows the continued set to its place after what another writer has appended.
+    /// Moves the sections that follow the continued set to their places after the bytes that another writer has
+    /// appended.
     fn make_room(&mut self) {
         let (base_len, foreign_len) = (self.base_len, self.foreign_len);
         let moved = self.sections.iter_mut().filter(|section| section.offset >= base_len);
@@ -224,7 +238,7 @@ impl Layout {
         self.data_len += foreign_len;
     }
 
-    /// Two files or columns of one name would leave open which of them a query is about.
+    /// Checks that no two files or columns have one name: a query could be about either.
     fn check_names(&self) -> Result<(), DecodeError> {
         let names = self.columns.iter().map(|column| &column.name);
         let (mut seen, mut number) = (HashSet::new(), 0);
@@ -245,8 +259,8 @@ impl Layout {
         Ok(())
     }
 
-    /// Sections are sorted by column, slice and file, share no file, and lie within the data, before the end of the
-    /// continued set or after it.
+    /// Checks that sections are sorted by column, slice and file, share no file, and lie within the data, before the
+    /// end of the continued set or after it.
     fn check_sections(&self) -> Result<(), DecodeError> {
         let mut before = None;
         for section in &self.sections {
@@ -321,16 +335,17 @@ impl Layout {
         index
     }
 
-    /// The class of a column, if this version knows it.
+    /// Returns the class of a column, if this version knows it.
     pub(crate) fn class(&self, column: usize) -> Option<ValueClass> {
         ValueClass::from_wire(self.columns[column].class)
     }
 
-    pub(crate) fn column(&self, name: &[u8]) -> Option<usize> {
+    /// Returns the number of the column of this name.
+    pub(crate) fn column_number(&self, name: &[u8]) -> Option<usize> {
         self.columns.iter().position(|column| *column.name == *name)
     }
 
-    /// The context of a block of a file.
+    /// Returns the context of a file's block in a section.
     pub(crate) fn context(&self, section: &Section, file: usize) -> u64 {
         let column = &self.columns[usize::from(section.column)];
         format::block_context(self.files[file].identity, column, section.slice)

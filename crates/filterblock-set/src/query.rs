@@ -7,7 +7,7 @@ use filterblock::{KeyHash, KeyHasher};
 /// Keys of one column, hashed once for all files. Made by [`FilterSet::query`](crate::FilterSet::query).
 #[derive(Clone, Debug)]
 pub struct Query {
-    /// That of the set that made it.
+    /// The id of the set that made it.
     pub(crate) set_id: u64,
     /// `None`: the set does not have the column, or does not know what its values are.
     pub(crate) column: Option<u16>,
@@ -43,7 +43,7 @@ impl Query {
     }
 }
 
-/// The hash of a value's entry; `None` if it is not indexable or of another class.
+/// Returns the hash of a value's entry; `None` if it is not indexable or of another class.
 #[inline]
 pub(crate) fn hash_of(
     hasher: &KeyHasher,
@@ -51,14 +51,14 @@ pub(crate) fn hash_of(
     value: &Value<'_>,
     buffer: &mut EntryBuffer,
 ) -> Option<KeyHash> {
-    let same = value.class() == Some(class);
-    value.entry(buffer).filter(|_| same).map(|entry| hasher.hash(entry))
+    let is_of_class = value.class() == Some(class);
+    value.entry(buffer).filter(|_| is_of_class).map(|entry| hasher.hash(entry))
 }
 
 /// Files as the caller's table lists them now. Made by [`FilterSet::select`](crate::FilterSet::select).
 #[derive(Clone, Debug)]
 pub struct Selection {
-    /// That of the set that made it.
+    /// The id of the set that made it.
     pub(crate) set_id: u64,
     /// The set's number of each file; `None`: the set does not know it, or knows another state of it.
     pub(crate) files: Vec<Option<u32>>,
@@ -73,7 +73,7 @@ impl Selection {
         self.files.len()
     }
 
-    /// Returns the number of files that the set knows in the state in which they are.
+    /// Returns the number of files that the set knows in their present state.
     pub fn num_known(&self) -> usize {
         self.files.iter().flatten().count()
     }

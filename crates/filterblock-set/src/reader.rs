@@ -13,7 +13,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// A stored block, once it was given. `None`: the file has no block here, or the block did not open: *maybe* for good.
+/// A stored block, once it was given. `None` if the file has no block here, or the block did not open: it stays
+/// *maybe*.
 type Slot = OnceLock<Option<Box<FilterBlock<AlignedBytes>>>>;
 
 /// A block of a set and its place, as [`FilterSet::blocks`] lists them.
@@ -63,7 +64,7 @@ pub enum Opening {
 /// both fetch it, and the first to give it decides.
 #[derive(Debug)]
 pub struct FilterSet {
-    /// By which queries and selections of another set, or of another state of this one, are noticed.
+    /// Distinguishes queries and selections of this set from those of another set or of another state of this one.
     id: u64,
     set_len: u64,
     layout: Layout,
@@ -81,8 +82,8 @@ impl FilterSet {
     /// [`FOOTER_LEN`].
     pub const TAIL_LEN: u64 = 256 << 10;
 
-    /// Opens the index of a set of `set_len` bytes from `tail`, its last bytes. `hasher` is compared with that of the
-    /// set; `None` takes the set's seed as it is, but opens no set that was hashed under a secret key.
+    /// Opens the index of a set of `set_len` bytes from `tail`, its last bytes. `hasher` must be the set's; `None`
+    /// takes the set's seed as it is, but opens no set that was hashed under a secret key.
     ///
     /// # Errors
     /// A [`DecodeError`] for anything that is not an intact index. It means *maybe* for all files.
@@ -98,16 +99,10 @@ impl FilterSet {
         let layout = Layout::decode(index, &footer)?;
         let named = layout.files.iter().enumerate().filter(|(_, file)| !file.name.is_empty());
         let by_name = named.map(|(number, file)| (file.name.clone(), number as u32)).collect();
-        let slots = layout.sections.iter().map(|section| {
-            let mut offset = section.offset;
-            let slot = |&len: &u32| {
-                let slot = if len == 0 { Slot::from(None) } else { Slot::new() };
-                offset += u64::from(len);
-                (offset - u64::from(len), slot)
-            };
-            section.lens.iter().map(slot).collect()
-        });
-        let slots = slots.collect();
+        let slot = |(_, place): (usize, Range<u64>)| {
+            (place.start, if place.is_empty() { Slot::from(None) } else { Slot::new() })
+        };
+        let slots = layout.sections.iter().map(|section| section.blocks().map(slot).collect()).collect();
         Ok(Opening::Ready(Box::new(Self {
             id: footer.id(),
             set_len,
@@ -140,7 +135,7 @@ impl FilterSet {
                 Opening::Needs(needed) => range = needed,
             }
         }
-        // The bytes were fewer than the range.
+        // `fetch` returned fewer bytes than the range has.
         Err(FetchError::Decode(DecodeError::TooShort { actual_bytes: 0, min_bytes: range.end - range.start }))
     }
 
@@ -175,7 +170,7 @@ impl FilterSet {
 
     /// Returns the number of slices of a column; `None` if the set does not have it.
     pub fn num_slices(&self, column: &[u8]) -> Option<u16> {
-        Some(self.layout.columns[self.layout.column(column)?].num_slices)
+        Some(self.layout.columns[self.layout.column_number(column)?].num_slices)
     }
 
     /// Returns the blocks of all files, in the order of the index: for tools that list or verify a set.
@@ -207,7 +202,7 @@ impl FilterSet {
         })
     }
 
-    /// Block number `at` of a section; `None` if the file has none there, or was dropped.
+    /// Returns block number `at` of a section; `None` if the file has none there, or was dropped.
     fn block<'a>(&'a self, section: &Section, at: usize, start: u64) -> Option<SetBlock<'a>> {
         let (number, len) = (section.first_file as usize + at, u64::from(section.lens[at]));
         let file = &*self.layout.files[number].name;
@@ -223,12 +218,12 @@ impl FilterSet {
     /// Opens a block of [`blocks`](Self::blocks) over its bytes, with every check.
     ///
     /// # Errors
-    /// The [`DecodeError`] for which lookups take the block's answers as *maybe*.
+    /// The [`DecodeError`] that makes lookups answer *maybe* for the block's file.
     pub fn open_block<'b>(&self, block: &SetBlock<'_>, bytes: &'b [u8]) -> Result<FilterBlockReader<'b>, DecodeError> {
         self.options().with_context(block.context).open(bytes)
     }
 
-    /// The hasher and transform that every block of the set must have.
+    /// Returns the options that require the hasher and transform of the set's blocks.
     fn options(&self) -> OpenOptions {
         OpenOptions::new().expect(&EntryHasher::new(self.hasher.clone(), KeyTransform::WholeKey))
     }
@@ -238,7 +233,7 @@ impl FilterSet {
         self.held_bytes.load(Ordering::Relaxed)
     }
 
-    /// Takes the list of the blocks that did not open since the last call: to be counted, and reported once.
+    /// Returns the blocks that did not open since the last call, each of them once.
     pub fn take_bad_blocks(&self) -> Vec<BadBlock> {
         std::mem::take(&mut *self.bad.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -250,7 +245,7 @@ impl FilterSet {
     /// Hashes `values`, which are looked up in the column `column`. Whatever cannot be looked up is *maybe*: a column
     /// that the set does not have, a value of another class than the column's, a value that is not indexable.
     pub fn query<'a>(&self, column: &[u8], values: impl IntoIterator<Item = Value<'a>>) -> Query {
-        let found = self.layout.column(column).and_then(|column| {
+        let found = self.layout.column_number(column).and_then(|column| {
             let class = self.layout.class(column)?;
             Some((column as u16, class, self.layout.columns[column].num_slices))
         });
@@ -272,11 +267,12 @@ impl FilterSet {
         Selection { set_id: self.id, files, is_selected, num_changed }
     }
 
+    /// Returns whether this set made both.
     fn has_made(&self, query: &Query, selection: &Selection) -> bool {
         [query.set_id, selection.set_id] == [self.id; 2]
     }
 
-    /// The sections of the blocks to which a key leads.
+    /// Returns the numbers of the sections that have the blocks of a slice.
     fn sections_of(&self, column: u16, slice: u16) -> Range<usize> {
         let from = |slice: u16| {
             self.layout.sections.partition_point(|section| (section.column, section.slice) < (column, slice))

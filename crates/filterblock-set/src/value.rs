@@ -4,12 +4,12 @@
 //! A filter must not deny the number 5 of an `int32` column to a query that has the literal as an `int64`, a
 //! `decimal(10, 2)` or an unsigned integer. So numbers are reduced to what they are: an integer without trailing decimal
 //! zeros, and the number of its decimal places. Times are numbers of seconds; milliseconds and nanoseconds then agree
-//! without a rule of their own. Section 17.5 of `format-spec.md` states the bytes.
+//! without a rule of their own. `format/set.md` states the bytes.
 //!
 //! What has no such form is *not indexable*, and so *maybe*: floating-point numbers (engines differ in what equals -0.0
 //! and NaN), booleans (a filter of two values answers nothing), nested values, numbers beyond 128 bits, counts that are
-//! no time of day (engines differ in whether they wrap them), and text whose equality is not that of its bytes (padded or
-//! collated). Null equals nothing, so it has no entry either.
+//! not a time of day (engines differ in whether they wrap them), and text whose equality is not that of its bytes
+//! (padded or collated). Null equals nothing, so it has no entry either.
 
 use crate::bytes;
 
@@ -73,11 +73,12 @@ pub enum TimeUnit {
 }
 
 impl TimeUnit {
+    /// Returns the number of decimal places of a count in seconds.
     const fn scale(self) -> i8 {
         3 * self as i8
     }
 
-    /// The counts that are times of a day.
+    /// Returns the counts that are times of a day.
     const fn of_day(self) -> std::ops::Range<i64> {
         0..86_400 * 1000_i64.pow(self as u32)
     }
@@ -165,13 +166,15 @@ impl Value<'_> {
     }
 }
 
+/// Returns the entry of an integer of 64 bits.
 #[inline]
 fn short(value: i64, buffer: &mut EntryBuffer) -> &[u8] {
     bytes::put_i64(buffer, value);
     &buffer[..8]
 }
 
-/// The entry of `unscaled` · 10^(-`scale`): its least integer, and the number of decimal places if there are any.
+/// Returns the entry of `unscaled` · 10^(-`scale`): the integer without trailing decimal zeros, and the number of
+/// decimal places if there are any. `None` beyond 128 bits.
 fn number(mut unscaled: i128, scale: i8, buffer: &mut EntryBuffer) -> Option<&[u8]> {
     let mut places = scale;
     while places > 0 && unscaled % 10 == 0 {

@@ -113,7 +113,8 @@ impl RangeFilterBuilder {
     /// # Errors
     /// [`BuildError::Empty`] if nothing was added, [`BuildError::NotIntegers`] if the policy requires integers and the
     /// keys are not, [`BuildError::TooManyEntries`] for more than 2³² − 1 keys, [`BuildError::TooLarge`] for a payload
-    /// of more than 2⁴⁰ − 1 bytes, [`BuildError::SelfCheck`]. Then `out` is as before, and the builder keeps its keys.
+    /// of more than 2⁴⁰ − 1 bytes, [`BuildError::SelfCheck`] if the finished filter lacks a key. After an error `out`
+    /// is unchanged, and the builder keeps its keys.
     pub fn finish_into(&mut self, out: &mut Vec<u8>) -> Result<usize, BuildError> {
         let len = self.build_into(out)?;
         self.clear();
@@ -143,7 +144,6 @@ impl RangeFilterBuilder {
         }
         self.keys.sort();
         let num_keys = self.keys.len() as u64;
-        let max_len = self.policy.max_payload_len(num_keys);
         if num_keys > MAX_KEYS {
             return Err(BuildError::TooManyEntries { num_entries: num_keys, max_entries: MAX_KEYS });
         }
@@ -151,21 +151,21 @@ impl RangeFilterBuilder {
             let checks = self.policy.self_check();
             match integers::build(&self.keys, len, len as f64 / rate, out, checks) {
                 Ok(built) => {
-                    self.finish_integers(&built, &mut out[start..])?;
+                    self.complete_integers(&built, &mut out[start..])?;
                     return Ok(Some(RangeForm::Integers));
                 }
                 Err(reason) if self.policy.requires_integers() => return Err(BuildError::NotIntegers(reason)),
                 Err(_) => {}
             }
         }
-        self.append_cut(max_len, out, start)?;
+        self.append_cut(out, start)?;
         Ok(Some(RangeForm::Cut))
     }
 
     /// Appends the block of keys that are cut.
-    fn append_cut(&self, max_len: u64, out: &mut Vec<u8>, start: usize) -> Result<(), BuildError> {
+    fn append_cut(&self, out: &mut Vec<u8>, start: usize) -> Result<(), BuildError> {
         let num_keys = self.keys.len() as u64;
-        let built = cut::build(&self.keys, max_len, out);
+        let built = cut::build(&self.keys, self.policy.max_payload_len(num_keys), out);
         let payload_bytes = (out.len() - start - HEADER_LEN) as u64;
         if payload_bytes > MAX_PAYLOAD_LEN {
             let max_bytes = MAX_PAYLOAD_LEN;
@@ -184,17 +184,18 @@ impl RangeFilterBuilder {
         }
     }
 
-    /// Writes the header of a filter of integers.
-    fn finish_integers(&self, built: &Built<integers::Params>, block: &mut [u8]) -> Result<(), BuildError> {
+    /// Writes the header of a filter of integers, whose payload follows it, and checks the block unless the policy
+    /// leaves that out.
+    fn complete_integers(&self, built: &Built<integers::Params>, block: &mut [u8]) -> Result<(), BuildError> {
         let num_keys = self.keys.len() as u64;
         header::write(block, Some(MapParams::Integers(built.params)), num_keys, self.context);
-        let is_sound = !self.policy.self_check()
-            || built.is_checked
-                && match header::check(block, &OpenOptions::new().with_context(self.context)) {
-                    Ok((Some(Map::Integers(read)), _)) => read.params == built.params,
-                    _ => false,
-                };
-        if is_sound { Ok(()) } else { Err(self.keys.lacks(0, num_keys)) }
+        if !self.policy.self_check() {
+            return Ok(());
+        }
+        match header::check(block, &OpenOptions::new().with_context(self.context)) {
+            Ok((Some(Map::Integers(read)), _)) if built.is_checked && read.params == built.params => Ok(()),
+            _ => Err(self.keys.lacks(0, num_keys)),
+        }
     }
 }
 

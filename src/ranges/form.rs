@@ -17,7 +17,7 @@ use core::fmt;
 /// let rate = filter.false_positive_rate(64).ok_or("of integers")?;
 /// assert!(rate > 0.009 && rate <= 0.01);
 ///
-/// // Keys of several lengths are no integers: the filter has no rate, unless it is asked to be refused.
+/// // Keys of several lengths are not integers: the filter has no rate, or the build fails where integers are required.
 /// ["a", "bc"].iter().for_each(|key| builder.add_key(key.as_bytes()));
 /// let filter = RangeFilter::open(builder.finish()?, &OpenOptions::new())?;
 /// assert_eq!((builder.built_form(), filter.false_positive_rate(64)), (Some(RangeForm::Cut), None));

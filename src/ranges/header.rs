@@ -12,7 +12,7 @@ use crate::hash;
 use crate::hash::KeyTransform;
 use crate::kind::BlockKind;
 
-/// All that is known of a filter's payload without its greatest part.
+/// All that is known of a filter's payload without reading its groups or codes.
 #[expect(clippy::large_enum_variant, reason = "there is one for each filter, and without std no heap")]
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Map {
@@ -47,7 +47,7 @@ pub(super) fn write(block: &mut [u8], params: Option<MapParams>, num_keys: u64, 
     );
 }
 
-/// Checks all of `block` but its groups. Returns the map, `None` without keys, and the number of keys.
+/// Checks all of `block` except its groups or codes. Returns the map, `None` without keys, and the number of keys.
 pub(super) fn check(block: &[u8], options: &OpenOptions) -> Result<(Option<Map>, u64), DecodeError> {
     let header = fields::check_start(block, MAGIC, FORMAT_VERSION, options.context())?;
     if let BlockKind::Keys(kind) = fields::kind(&header)? {

@@ -96,8 +96,8 @@ impl RangePolicy {
         Ok(Self { size: Size::Rate { rate_bits: rate.to_bits(), len, is_required: false }, self_check: true })
     }
 
-    /// Returns the policy of [`RangePolicy::with_false_positive_rate`], but under which no filter is made of keys that are
-    /// no such integers: the finish is [`BuildError::NotIntegers`].
+    /// Returns the policy of [`RangePolicy::with_false_positive_rate`], except that it refuses keys that are not such
+    /// integers: building fails with [`BuildError::NotIntegers`].
     ///
     /// ```
     /// use filterblock::range::{RangeFilterBuilder, RangePolicy};
@@ -122,7 +122,7 @@ impl RangePolicy {
         Ok(policy)
     }
 
-    /// Sets whether a finished filter is compared with the keys, which is on unless set.
+    /// Sets whether a finished filter is compared with the keys, as it is by default.
     #[must_use]
     pub const fn with_self_check(mut self, self_check: bool) -> Self {
         self.self_check = self_check;

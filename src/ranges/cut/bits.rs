@@ -48,7 +48,8 @@ impl Bits {
         }
     }
 
-    /// Returns the first bit that differs from `other`'s; a great number if all are equal.
+    /// Returns the number of leading bits that this string and `other` have in common; `u32::MAX` if all that are kept
+    /// are equal.
     #[inline]
     pub(crate) fn common_len(&self, other: &Self) -> u32 {
         match self.0.iter().zip(&other.0).position(|(a, b)| a != b) {
@@ -72,11 +73,11 @@ impl Bits {
 /// The comparison of a string with stored bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// It begins with them.
+    /// The string begins with the stored bits.
     Begins,
-    /// It has a zero at this bit, where the stored bits have a one.
+    /// The string has a zero at this bit, where the stored bits have a one.
     Below(u32),
-    /// It has a one at this bit, where the stored bits have a zero.
+    /// The string has a one at this bit, where the stored bits have a zero.
     Above(u32),
 }
 
@@ -105,16 +106,16 @@ impl Stored {
         let stored = bits::read(payload, self.offset, bits::MAX_FIELD_BITS);
         let before = (1 << self.zero.map_or(63, |zero| zero - self.from)) - 1;
         let all = stored & before | (stored & !before) << 1;
-        let asked = string.at(self.from);
-        let differences = (asked ^ all) & ((1 << len) - 1);
+        let queried = string.at(self.from);
+        let differences = (queried ^ all) & ((1 << len) - 1);
         if differences == 0 {
             return Order::Begins;
         }
         let at = differences.trailing_zeros();
-        if asked >> at & 1 == 1 { Order::Above(self.from + at) } else { Order::Below(self.from + at) }
+        if queried >> at & 1 == 1 { Order::Above(self.from + at) } else { Order::Below(self.from + at) }
     }
 
-    /// Compares `string`, which agrees up to bit `from`, which is at least that of these bits.
+    /// Compares `string`, which agrees with the bits before bit `from`, one of these or the end.
     #[inline(never)]
     pub(crate) fn compare_from(&self, payload: &[u8], string: &Bits, from: u32) -> Order {
         let Some(zero) = self.zero else { return self.compare_to(payload, string, from, self.end) };
@@ -125,11 +126,12 @@ impl Stored {
                 differs => return differs,
             }
         }
-        // Behind the zero, each bit is stored one bit earlier.
-        let behind = Self { offset: self.offset.wrapping_sub(1), zero: None, ..*self };
-        behind.compare_to(payload, string, from.max(zero + 1), self.end)
+        // Each bit after the zero is stored one bit earlier.
+        let rest = Self { offset: self.offset.wrapping_sub(1), zero: None, ..*self };
+        rest.compare_to(payload, string, from.max(zero + 1), self.end)
     }
 
+    /// Compares the bits `from..end` of `string` with these, all of which are stored.
     #[inline(always)]
     fn compare_to(&self, payload: &[u8], string: &Bits, mut from: u32, end: u32) -> Order {
         while from < end {

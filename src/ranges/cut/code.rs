@@ -1,7 +1,7 @@
 //! The code of bytes: the bits of each byte of a key after the table's common prefix.
 //!
 //! A code keeps the order of the bytes (an alphabetic code: Gilbert, Moore 1959), so that strings of bits compare as the
-//! keys do. Bytes that no key has take none of it. It is stored as the length of each byte's bits: the bits follow, as
+//! keys do. Bytes that no key has have no bits. It is stored as the length of each byte's bits: the bits follow, as
 //! each begins where the one before it ends, if lengths are read as intervals of halves of halves.
 
 use super::bits::Bits;
@@ -43,8 +43,8 @@ impl ByteCode {
         Self { codes, is_plain: true }
     }
 
-    /// Reads the lengths of a table of [`TABLE_LEN`] bytes. If keys end where others go on, the end
-    /// has a code, too, of `end_len` zeros.
+    /// Reads the lengths of a table of [`TABLE_LEN`] bytes. If one key can be a prefix of another, the end of a key has
+    /// a code, too, of `end_len` zeros.
     pub(crate) fn decode(table: &[u8], end_len: u8) -> Result<Self, DecodeError> {
         let over = |taken: u32| {
             let whole = 1 << MAX_LEN;
@@ -84,12 +84,12 @@ impl ByteCode {
         (u64::from(code) & ((1 << MAX_LEN) - 1), u32::from(code) >> MAX_LEN)
     }
 
-    /// Returns the number of leading bits that two strings, followed by zeros, have in common; a great number if they
-    /// are equal.
+    /// Returns the number of leading bits that two strings, followed by zeros, have in common; a number above
+    /// [`MAX_DEPTH`] if they agree that far.
     #[cfg(feature = "std")]
     pub(crate) fn common_len(&self, a: &[u8], b: &[u8]) -> u32 {
         let (mut at, mut a, mut b) = (0, a.iter(), b.iter());
-        // What is left of the byte that is ahead.
+        // For each string, the bits and the number of bits that are left of its byte.
         let mut left = ((0, 0), (0, 0));
         loop {
             let refill = |left: &mut (u64, u32), bytes: &mut core::slice::Iter<'_, u8>| {
@@ -118,8 +118,8 @@ impl ByteCode {
     #[inline]
     pub(crate) fn encode(&self, bytes: &[u8], depth: u32, side: Side, bits: &mut Bits) {
         match self.is_plain {
-            true => plain(bytes, depth, side, bits),
-            false => self.coded(bytes, depth, side, bits),
+            true => encode_plain(bytes, depth, side, bits),
+            false => self.encode_by_table(bytes, depth, side, bits),
         }
     }
 
@@ -136,7 +136,8 @@ impl ByteCode {
         all_known && bytes.last().is_none_or(|&byte| self.of(byte).0 != 0)
     }
 
-    fn coded(&self, bytes: &[u8], depth: u32, side: Side, out: &mut Bits) {
+    /// Does what [`ByteCode::encode`] does by a table.
+    fn encode_by_table(&self, bytes: &[u8], depth: u32, side: Side, out: &mut Bits) {
         let mut ones = side == Side::UpperOfPrefix;
         let (mut pushed, mut word) = (0u32, 0u64);
         for &byte in bytes {
@@ -170,7 +171,8 @@ impl ByteCode {
     }
 }
 
-fn plain(key: &[u8], depth: u32, side: Side, out: &mut Bits) {
+/// Does what [`ByteCode::encode`] does where each byte has its own eight bits.
+fn encode_plain(key: &[u8], depth: u32, side: Side, out: &mut Bits) {
     let ones = side == Side::UpperOfPrefix;
     let mut words = 0;
     for chunk in key.chunks(8).take(depth.div_ceil(64) as usize) {

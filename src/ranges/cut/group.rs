@@ -23,14 +23,14 @@ pub(crate) trait Lanes: Copy {
     /// Reads numbers of `width` bits, at most 10, from bit `offset` on, and adds `least` to each.
     fn unpack(self, payload: &[u8], offset: u64, width: u32, least: u16, numbers: &mut [u16; LANES]);
 
-    /// Reads numbers of 16 bits from bit `offset` on, which is the first of a byte.
+    /// Reads the marks of a group, 16 bits each, from bit `offset` on, which is the first of a byte.
     #[inline(always)]
     fn marks(self, payload: &[u8], offset: u64, marks: &mut [u16; LANES]) {
-        let (behind, mut padded) = (payload.get((offset / 8) as usize..).unwrap_or(&[]), [0; 2 * LANES]);
-        let all = match behind.first_chunk() {
+        let (rest, mut padded) = (payload.get((offset / 8) as usize..).unwrap_or(&[]), [0; 2 * LANES]);
+        let all = match rest.first_chunk() {
             Some(all) => all,
             None => {
-                padded[..behind.len()].copy_from_slice(behind);
+                padded[..rest.len()].copy_from_slice(rest);
                 &padded
             }
         };
@@ -57,6 +57,7 @@ pub(crate) struct Group {
     nexts: [u16; LANES],
     /// The number of bits that are stored up to the end of each entry.
     pub(crate) ends: [u16; LANES],
+    /// A bit for each leaf of several keys.
     pub(crate) joined: u64,
     /// The offset of the stored bits.
     pub(crate) start: u64,
@@ -73,7 +74,7 @@ pub(crate) fn head(payload: &[u8], offset: u64) -> (u16, u32) {
     (head & ((1 << LEAST_BITS) - 1), u32::from(head >> LEAST_BITS).min(MAX_WIDTH))
 }
 
-/// The head of a column.
+/// Returns the head of a column, as [`head`] reads it.
 #[cfg(feature = "std")]
 pub(crate) fn to_head(least: u32, width: u32) -> u64 {
     u64::from(least | width << LEAST_BITS)
@@ -102,20 +103,20 @@ impl Group {
         offset += u64::from(len * width);
         self.joined = 0;
         if params.has_joined {
-            let behind = bits::read(payload, offset + 32, len.saturating_sub(32));
-            self.joined = bits::read(payload, offset, len.min(32)) | behind << 32;
+            let upper = bits::read(payload, offset + 32, len.saturating_sub(32));
+            self.joined = bits::read(payload, offset, len.min(32)) | upper << 32;
             offset += u64::from(len);
         }
         let kept = Kept::new(params);
         for entry in 0..LANES {
-            let (common, next) = (self.commons[entry], self.nexts[entry]);
-            self.ends[entry] = stored(kept.of_one(entry as u16, common.max(next)), common, next);
+            let commons = self.commons_of(entry);
+            self.ends[entry] = commons.num_stored(kept.of_one(entry as u16, commons));
         }
         if self.joined != 0 {
             for entry in 0..LANES {
-                let (common, next) = (self.commons[entry], self.nexts[entry]);
+                let commons = self.commons_of(entry);
                 if self.joined >> entry & 1 == 1 {
-                    self.ends[entry] = stored(kept.of_several(common.max(next)), common, next);
+                    self.ends[entry] = commons.num_stored(kept.of_several(commons));
                 }
             }
         }
@@ -123,6 +124,11 @@ impl Group {
         self.ends[0] = 0;
         lanes.sum(&mut self.ends);
         (self.entries, self.is_inner, self.start) = (mask(len), false, offset);
+    }
+
+    #[inline(always)]
+    fn commons_of(&self, leaf: usize) -> Commons {
+        Commons { before: self.commons[leaf], next: self.nexts[leaf] }
     }
 
     /// Returns a bit for each entry that has at most `most` bits in common with the one before it.
@@ -137,38 +143,55 @@ impl Group {
         let index = entry as usize % LANES;
         let before = self.ends[index.saturating_sub(1)];
         let offset = self.start + u64::from(before);
-        let common = self.commons[index];
-        let from = u32::from(common) + 1;
+        let from = u32::from(self.commons[index]) + 1;
         if self.is_inner {
             let len = self.ends[index].wrapping_sub(before);
             return Stored { offset, from, end: from + u32::from(len), zero: None };
         }
-        let next = self.nexts[index];
+        let commons = self.commons_of(index);
         let kept = Kept::new(&layout.params);
-        let end = u32::from(match self.joined >> index & 1 {
-            0 => kept.of_one(entry as u16, common.max(next)),
-            _ => kept.of_several(common.max(next)),
-        });
-        let zero = (next > common && u32::from(next) < end).then_some(u32::from(next));
-        Stored { offset, from, end: end.max(from), zero }
+        let end = match self.joined >> index & 1 {
+            0 => kept.of_one(entry as u16, commons),
+            _ => kept.of_several(commons),
+        };
+        let zero = commons.implies_zero(end).then_some(commons.next.into());
+        Stored { offset, from, end: u32::from(end).max(from), zero }
     }
 }
 
-/// Returns how many of the bits that are kept of a leaf are stored: those that follow the first difference from the leaf
-/// before, but not the one in which the next leaf differs.
-#[inline(always)]
-pub(crate) fn stored(kept: u16, common: u16, next: u16) -> u16 {
-    kept.saturating_sub(common + 1).saturating_sub(u16::from(next > common && next < kept))
+/// The numbers of leading bits that a leaf has in common with the leaf before it and with the next.
+#[derive(Clone, Copy)]
+pub(crate) struct Commons {
+    pub(crate) before: u16,
+    pub(crate) next: u16,
 }
 
+impl Commons {
+    /// Returns whether, of the first `kept` bits, the one in which the next leaf differs is not stored: it is a zero,
+    /// as leaves ascend. It is not among them if the first difference from the leaf before comes later.
+    #[inline(always)]
+    pub(crate) fn implies_zero(self, kept: u16) -> bool {
+        self.next > self.before && self.next < kept
+    }
+
+    /// Returns how many of the first `kept` bits are stored: those that follow the first difference from the leaf
+    /// before, without an implied zero.
+    #[inline(always)]
+    pub(crate) fn num_stored(self, kept: u16) -> u16 {
+        kept.saturating_sub(self.before + 1).saturating_sub(u16::from(self.implies_zero(kept)))
+    }
+}
+
+/// Returns a bit for each of the first `len` entries.
 pub(crate) fn mask(len: u32) -> u64 {
     1u64.checked_shl(len).map_or(u64::MAX, |end| end - 1)
 }
 
-/// The number of bits that are kept of a leaf.
+/// The rule for the number of bits that are kept of a leaf.
 #[derive(Clone, Copy)]
 pub(crate) struct Kept {
-    telling: u16,
+    /// The number of bits beyond those in common with a neighbour.
+    beyond: u16,
     least: u16,
     longer: u16,
     most: u16,
@@ -177,19 +200,18 @@ pub(crate) struct Kept {
 impl Kept {
     #[inline(always)]
     pub(crate) fn new(params: &Params) -> Self {
-        Self { telling: 1 + u16::from(params.extra), least: params.least, longer: params.longer, most: params.depth }
+        Self { beyond: 1 + u16::from(params.extra), least: params.least, longer: params.longer, most: params.depth }
     }
 
-    /// Returns how many bits are kept of a leaf of one key, number `entry` of its group, that has as many as `common` in
-    /// common with a neighbour.
+    /// Returns how many bits are kept of a leaf of one key, number `entry` of its group.
     #[inline(always)]
-    pub(crate) fn of_one(&self, entry: u16, common: u16) -> u16 {
-        (common + self.telling).max(self.least + u16::from(entry < self.longer)).min(self.most)
+    pub(crate) fn of_one(&self, entry: u16, commons: Commons) -> u16 {
+        (commons.before.max(commons.next) + self.beyond).max(self.least + u16::from(entry < self.longer)).min(self.most)
     }
 
     /// Returns how many bits are kept of a leaf of several keys.
     #[inline(always)]
-    pub(crate) fn of_several(&self, common: u16) -> u16 {
-        (common + 1).max(self.least)
+    pub(crate) fn of_several(&self, commons: Commons) -> u16 {
+        (commons.before.max(commons.next) + 1).max(self.least)
     }
 }

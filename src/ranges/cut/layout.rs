@@ -4,7 +4,11 @@
 //! first leaf's, and the groups of all levels, from the root, which is one group, to the leaves. A group of a level has
 //! 64 groups of the next below it, one for each of its entries; an entry is the first leaf below it.
 
-use super::bits::MAX_DEPTH;
+#[cfg(feature = "std")]
+use super::bits::Bits;
+use super::bits::{MAX_DEPTH, Stored};
+#[cfg(feature = "std")]
+use super::code::Side;
 use super::code::{ByteCode, MAX_LEN, TABLE_LEN};
 use crate::bits;
 use crate::bytes;
@@ -16,6 +20,9 @@ use crate::frame::PARAMS_LEN;
 pub(crate) const GROUP_LEN: u64 = 64;
 /// The levels of 2³² leaves.
 pub(crate) const MAX_LEVELS: usize = 6;
+
+/// The width of the first leaf's length in bits, which precedes its bits.
+pub(crate) const FIRST_LEN_BITS: u32 = 16;
 
 /// The width of the least number of kept bits; the rest of its two bytes is the number of longer entries.
 const LEAST_BITS: u32 = 10;
@@ -40,6 +47,7 @@ pub(crate) struct Params {
     pub(crate) longer: u16,
     /// The greatest number of bits that are kept of a leaf.
     pub(crate) depth: u16,
+    /// The number of bytes that all keys begin with.
     pub(crate) prefix_len: u16,
     /// At least 1.
     pub(crate) num_leaves: u32,
@@ -99,6 +107,14 @@ impl Params {
         check("num_leaves", params.num_leaves.into(), 1, num_entries)?;
         Ok(params)
     }
+
+    /// Returns at least the first `depth` bits of `key` after the prefix, which it has.
+    #[cfg(feature = "std")]
+    pub(crate) fn bits_of(&self, code: &ByteCode, key: &[u8]) -> Bits {
+        let mut bits = Bits::ZEROS;
+        code.encode(&key[usize::from(self.prefix_len)..], self.depth.into(), Side::Lower, &mut bits);
+        bits
+    }
 }
 
 /// The number of entries of each level, from the leaves on, and the number of levels.
@@ -109,6 +125,7 @@ pub(crate) struct Levels {
 }
 
 impl Levels {
+    /// Returns the levels above `num_leaves` leaves, and their own.
     pub(crate) fn of(num_leaves: u64) -> Self {
         let mut levels = Self { lens: [num_leaves; MAX_LEVELS], num: 1 };
         while levels.lens[levels.num - 1] > GROUP_LEN && levels.num < MAX_LEVELS {
@@ -138,20 +155,22 @@ pub(crate) struct Layout {
     pub(crate) levels: Levels,
     pub(crate) code: ByteCode,
     /// The offset of the first leaf's bits, and their number.
-    pub(crate) first: u64,
-    pub(crate) first_len: u32,
+    first: u64,
+    first_len: u32,
     /// The place of the root, in bytes.
     pub(crate) root: u64,
 }
 
 impl Layout {
-    /// Checks `payload`.
+    /// Reads what precedes the groups. They are not checked: a search of any bytes ends, and takes those past the end
+    /// of `payload` as zeros.
     pub(crate) fn check(params: Params, payload: &[u8]) -> Result<Self, DecodeError> {
         let prefix_len = usize::from(params.prefix_len);
         let table_len = if params.has_table { TABLE_LEN } else { 0 };
         let stream = prefix_len + table_len;
-        let first = stream as u64 * 8 + 16;
-        let first_len = bits::read(payload, first - 16, 16) as u32;
+        let first_len_at = stream as u64 * 8;
+        let first = first_len_at + u64::from(FIRST_LEN_BITS);
+        let first_len = bits::read(payload, first_len_at, FIRST_LEN_BITS) as u32;
         let (root, actual_bytes) = ((first + u64::from(first_len)).div_ceil(8), payload.len() as u64);
         if actual_bytes < root {
             return Err(DecodeError::PayloadLength { declared_bytes: root, actual_bytes });
@@ -165,6 +184,12 @@ impl Layout {
             false => ByteCode::plain(),
         };
         Ok(Self { params, levels: Levels::of(params.num_leaves.into()), code, first, first_len, root })
+    }
+
+    /// Returns the bits of the first leaf, which are stored whole.
+    #[inline(always)]
+    pub(crate) fn first_leaf(&self) -> Stored {
+        Stored { offset: self.first, from: 0, end: self.first_len, zero: None }
     }
 
     /// Returns the prefix that all keys have.

@@ -35,7 +35,7 @@ pub(in crate::ranges) struct Search {
 }
 
 impl Integers {
-    /// Checks parameters, and all of `payload`, at `base` of the frame, but its codes.
+    /// Decodes the parameters, and checks all of `payload`, which begins at byte `base` of the frame, except its codes.
     pub(in crate::ranges) fn check(
         stored: &[u8; PARAMS_LEN],
         num_entries: u64,
@@ -44,8 +44,8 @@ impl Integers {
     ) -> Result<Self, DecodeError> {
         let params = Params::decode(stored, num_entries)?;
         let prefix_len = u64::from(params.prefix_len);
-        let behind = payload.get(usize::from(params.prefix_len)..).unwrap_or(&[]);
-        let codes = View::check(params.codes, behind, base + prefix_len).map_err(|error| match error {
+        let after_prefix = payload.get(usize::from(params.prefix_len)..).unwrap_or(&[]);
+        let codes = View::check(params.codes, after_prefix, base + prefix_len).map_err(|error| match error {
             DecodeError::PayloadLength { declared_bytes, .. } => DecodeError::PayloadLength {
                 declared_bytes: declared_bytes.saturating_add(prefix_len),
                 actual_bytes: payload.len() as u64,
@@ -56,7 +56,7 @@ impl Integers {
         Ok(Self { params, blocks, codes })
     }
 
-    /// Returns the most that empty ranges of `len` numbers pass, in a filter of `num_keys` keys.
+    /// Returns the rate at which empty ranges of `len` numbers pass at most, in a filter of `num_keys` keys.
     pub(in crate::ranges) fn false_positive_rate(&self, num_keys: u64, len: u64) -> f64 {
         // As many blocks as it touches if it begins with the last number of one.
         let num_blocks = (u128::from(len.saturating_sub(1)) >> self.blocks.log_len) + 1 + u128::from(len > 1);
@@ -90,7 +90,7 @@ impl Integers {
         upper: Bound<&[u8]>,
     ) -> bool {
         match self.numbers(payload).of_range(lower, upper) {
-            // So it is between all bounds that are not in order.
+            // There is none between bounds that are not in order, either: these are *maybe*.
             None => !are_ordered(lower, upper),
             range => self.may_contain(payload, range),
         }

@@ -28,10 +28,11 @@ pub(crate) struct Inner {
     len: u32,
     first_child: u64,
     child_width: u32,
-    /// The least number and the width of a column.
+    /// The least number and the width of the column of common bits, and of that of stored bits.
     commons: (u16, u32),
     lens: (u16, u32),
-    marks: u64,
+    /// The offset of the marks in the payload, in bits.
+    marks_at: u64,
 }
 
 /// Returns 16 bits of a string from bit `from` on, the first of them the highest.
@@ -59,23 +60,26 @@ impl Inner {
             child_width: ((child >> PLACE_BITS) as u32).min(PLACE_BITS),
             commons: head(payload, offset + CHILD_BITS),
             lens: head(payload, offset + CHILD_BITS + HEAD_BITS),
-            marks: offset + CHILD_BITS + 2 * HEAD_BITS,
+            marks_at: offset + CHILD_BITS + 2 * HEAD_BITS,
         }
     }
 
-    /// The number of entries that the columns have: all but the first.
+    /// Returns the number of entries that the columns have: all but the first.
     fn num_stored(&self) -> u32 {
         self.len.saturating_sub(1)
     }
 
-    fn children(&self) -> u64 {
-        self.marks + MARK_BITS * u64::from(self.num_stored())
+    /// Returns the offset of the places of the groups below, in bits.
+    fn children_at(&self) -> u64 {
+        self.marks_at + MARK_BITS * u64::from(self.num_stored())
     }
 
+    /// Returns the offset of the numbers of common bits, in bits.
     fn commons_at(&self) -> u64 {
-        self.children() + u64::from(self.num_stored() * self.child_width)
+        self.children_at() + u64::from(self.num_stored() * self.child_width)
     }
 
+    /// Returns the offset of the numbers of stored bits, in bits.
     fn lens_at(&self) -> u64 {
         self.commons_at() + u64::from(self.num_stored() * self.commons.1)
     }
@@ -92,7 +96,7 @@ impl Inner {
         let place = self.first_child
             + match entry.checked_sub(1) {
                 Some(index) => {
-                    let offset = self.children() + u64::from(self.child_width * index);
+                    let offset = self.children_at() + u64::from(self.child_width * index);
                     bits::read(payload, offset, self.child_width)
                 }
                 None => 0,
@@ -112,13 +116,13 @@ impl Inner {
     ) -> Option<Found> {
         let (num_stored, least) = (self.num_stored(), u32::from(self.commons.0));
         if above_at < least {
-            return Some(Found::Behind { entry: num_stored, above_at });
+            return Some(Found::After { entry: num_stored, above_at });
         }
         let mut marks = [0; LANES];
-        lanes.marks(payload, self.marks, &mut marks);
-        let asked = mark(range.lower, least);
-        let entry = (lanes.at_most(&marks, asked) & mask(num_stored)).count_ones();
-        let differ_at = |mark: u16| least + (mark ^ asked).leading_zeros();
+        lanes.marks(payload, self.marks_at, &mut marks);
+        let queried = mark(range.lower, least);
+        let entry = (lanes.at_most(&marks, queried) & mask(num_stored)).count_ones();
+        let differ_at = |mark: u16| least + (mark ^ queried).leading_zeros();
         if let Some(index) = entry.checked_sub(1) {
             let at = differ_at(marks[index as usize % LANES]);
             if at == least + 16 {
@@ -146,14 +150,14 @@ impl Inner {
                 return Some(Found::Maybe);
             }
         }
-        Some(Found::Behind { entry, above_at })
+        Some(Found::After { entry, above_at })
     }
 
     /// Returns whether the mark of `entry`, if it has one, is the mark of `string`, which ends with `stored`.
     #[cfg(feature = "std")]
     pub(crate) fn has_mark(&self, payload: &[u8], entry: u32, string: &Bits, stored: &Stored) -> bool {
         let Some(index) = entry.checked_sub(1) else { return true };
-        let found = bits::read(payload, self.marks + MARK_BITS * u64::from(index), MARK_BITS as u32) as u16;
+        let found = bits::read(payload, self.marks_at + MARK_BITS * u64::from(index), MARK_BITS as u32) as u16;
         found == cut_mark(string, self.commons.0.into(), stored.end)
     }
 

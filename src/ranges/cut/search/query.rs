@@ -15,7 +15,7 @@ pub(crate) enum Found {
     Maybe,
     /// The lower bound lies after this entry's leaf, from which it differs first in bit `above_at`; all later entries
     /// are above the range.
-    Behind {
+    After {
         entry: u32,
         above_at: u32,
     },

@@ -52,7 +52,7 @@ impl Range<'_> {
     /// Compares the range with the first leaf.
     #[inline(always)]
     pub(crate) fn start(&self, layout: &Layout, payload: &[u8]) -> Step {
-        let first = Stored { offset: layout.first, from: 0, end: layout.first_len, zero: None };
+        let first = layout.first_leaf();
         match first.compare(payload, self.lower) {
             Order::Begins => Step::Done(true),
             Order::Below(at) => Step::Done(self.reaches(payload, &first, at)),
@@ -90,7 +90,7 @@ impl Range<'_> {
         });
         match found {
             Found::Maybe => Step::Done(true),
-            Found::Behind { entry, above_at } => Step::Below(Place {
+            Found::After { entry, above_at } => Step::Below(Place {
                 level: level - 1,
                 number: number * GROUP_LEN + u64::from(entry),
                 at: inner.child(payload, entry),
@@ -102,11 +102,11 @@ impl Range<'_> {
     /// Searches the entries after the first, from which the lower bound differs first in bit `above_at`.
     #[inline(always)]
     fn search(&self, lanes: impl Lanes, payload: &[u8], group: &Group, layout: &Layout, mut above_at: u32) -> Found {
-        let mut behind = !1;
+        let mut after = !1;
         loop {
-            let near = behind & group.with_at_most(lanes, above_at);
+            let near = after & group.with_at_most(lanes, above_at);
             if near == 0 {
-                return Found::Behind { entry: group.entries.count_ones().saturating_sub(1), above_at };
+                return Found::After { entry: group.entries.count_ones().saturating_sub(1), above_at };
             }
             let entry = near.trailing_zeros();
             let stored = group.stored(layout, entry);
@@ -118,14 +118,14 @@ impl Range<'_> {
                     Order::Below(at) => at,
                     Order::Above(at) => {
                         above_at = at;
-                        behind &= u64::MAX << entry << 1;
+                        after &= u64::MAX << entry << 1;
                         continue;
                     }
                 },
             };
             return match self.reaches(payload, &stored, at) {
                 true => Found::Maybe,
-                false => Found::Behind { entry: entry - 1, above_at },
+                false => Found::After { entry: entry - 1, above_at },
             };
         }
     }

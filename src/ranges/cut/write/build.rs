@@ -2,9 +2,9 @@
 
 use super::plan::{self, ChosenCode, Leaf, Plan, width};
 use crate::ranges::cut::bits::Bits;
-use crate::ranges::cut::code::{ByteCode, Side};
-use crate::ranges::cut::group::{HEAD_BITS, Kept, to_head};
-use crate::ranges::cut::layout::{GROUP_LEN, Levels, Params};
+use crate::ranges::cut::code::ByteCode;
+use crate::ranges::cut::group::{Commons, HEAD_BITS, Kept, to_head};
+use crate::ranges::cut::layout::{FIRST_LEN_BITS, GROUP_LEN, Levels, Params};
 use crate::ranges::cut::search::inner::{CHILD_BITS, MARK_BITS, cut_mark};
 use crate::ranges::keys::Keys;
 use std::vec::Vec;
@@ -36,23 +36,19 @@ pub(crate) fn build(keys: &Keys, max_len: u64, out: &mut Vec<u8>) -> Built {
         prefix_len: prefix_len as u16,
         num_leaves: plan.leaves.len() as u32,
     };
-    Writer { keys, prefix_len, code, params, plan: &plan, string: Bits::ZEROS, stream: Stream::new(start, out) }
-        .write();
+    Writer { keys, code, params, plan: &plan, stream: Stream::new(start, out) }.write();
     Built { params, leaves: plan.leaves }
 }
 
 struct Writer<'a> {
     keys: &'a Keys,
-    prefix_len: usize,
     code: ByteCode,
     params: Params,
     plan: &'a Plan,
-    /// The string that was encoded last.
-    string: Bits,
     stream: Stream<'a>,
 }
 
-/// A group's dimensions: the widths and the least numbers of its columns.
+/// A column's least number, and the width of its numbers less that.
 #[derive(Clone, Copy, Debug)]
 struct Column {
     least: u32,
@@ -74,36 +70,47 @@ impl Column {
 struct InnerGroup {
     /// The number of bytes of the groups below, up to each of them.
     ends: Vec<u64>,
-    /// For each entry after the first, its number of bits in common with the one before, and of stored bits.
+    /// For each entry after the first, its number of bits in common with the one before.
     commons: Vec<u32>,
+    /// For each entry after the first, its number of stored bits.
     lens: Vec<u32>,
-    len: u64,
+    num_bytes: u64,
 }
 
 impl Writer<'_> {
-    fn common(&self, leaf: usize) -> u32 {
-        self.plan.leaves.get(leaf).map_or(0, |leaf| leaf.common.into())
+    /// Returns the number of leading bits that a leaf has in common with the one before it; 0 after the last leaf.
+    fn common(&self, leaf: usize) -> u16 {
+        self.plan.leaves.get(leaf).map_or(0, |leaf| leaf.common)
+    }
+
+    fn commons(&self, leaf: usize) -> Commons {
+        Commons { before: self.common(leaf), next: self.common(leaf + 1) }
     }
 
     /// Returns the number of bits that are kept of a leaf.
-    fn kept(&self, leaf: usize) -> u32 {
-        let common = self.common(leaf).max(self.common(leaf + 1)) as u16;
-        let kept = Kept::new(&self.params);
-        u32::from(match self.plan.leaves[leaf].is_joined {
+    fn kept(&self, leaf: usize) -> u16 {
+        let (commons, kept) = (self.commons(leaf), Kept::new(&self.params));
+        match self.plan.leaves[leaf].is_joined {
             // All keys are one leaf: no bit is needed to distinguish it.
             true if self.plan.leaves.len() == 1 => self.params.least,
-            true => kept.of_several(common),
-            false => kept.of_one((leaf % GROUP_LEN as usize) as u16, common),
-        })
+            true => kept.of_several(commons),
+            false => kept.of_one((leaf % GROUP_LEN as usize) as u16, commons),
+        }
     }
 
+    /// Returns the bits of the first key of a leaf.
+    fn bits_of(&self, leaf: usize) -> Bits {
+        self.params.bits_of(&self.code, self.keys.get(self.plan.leaves[leaf].key as usize))
+    }
+
+    /// Writes the first leaf and the groups of all levels.
     fn write(mut self) {
         let leaves: &[Leaf] = &self.plan.leaves;
         let levels = Levels::of(leaves.len() as u64);
         // The number of bytes of each group, by level, from the leaves on.
         let mut sizes: Vec<u64> =
-            (0..leaves.len()).step_by(GROUP_LEN as usize).map(|first| self.leaf_bits(first).div_ceil(8)).collect();
-        // The least number of bits that neighbours among the leaves of each group have in common.
+            (0..leaves.len()).step_by(GROUP_LEN as usize).map(|first| self.num_bits(first).div_ceil(8)).collect();
+        // The groups of each level above the leaves.
         let mut inner: Vec<Vec<InnerGroup>> = Vec::new();
         let mut span = GROUP_LEN as usize;
         for _ in 1..levels.num {
@@ -112,7 +119,7 @@ impl Writer<'_> {
                 .enumerate()
                 .map(|(number, sizes)| self.inner_group(number * GROUP_LEN as usize, span, sizes))
                 .collect();
-            sizes = groups.iter().map(|group| group.len).collect();
+            sizes = groups.iter().map(|group| group.num_bytes).collect();
             inner.push(groups);
             span *= GROUP_LEN as usize;
         }
@@ -139,21 +146,17 @@ impl Writer<'_> {
         first..(first + GROUP_LEN as usize).min(self.plan.leaves.len())
     }
 
+    /// Returns the column of the group of leaves that begins with `first`.
     fn column(&self, first: usize) -> Column {
-        Column::of(self.group(first).map(|leaf| self.common(leaf + 1)))
+        Column::of(self.group(first).map(|leaf| self.common(leaf + 1).into()))
     }
 
-    /// Returns the number of bits that a leaf stores after the bits in common with the leaf before.
-    fn stored(&self, leaf: usize) -> u32 {
-        let (common, next) = (self.common(leaf), self.common(leaf + 1));
-        let kept = self.kept(leaf);
-        kept - common - 1 - u32::from(next > common && next < kept)
-    }
-
-    fn leaf_bits(&self, first: usize) -> u64 {
+    /// Returns the number of bits of the group of leaves that begins with `first`.
+    fn num_bits(&self, first: usize) -> u64 {
         let group = self.group(first);
-        let commons = u64::from(self.column(first).width + u32::from(self.params.has_joined)) * group.len() as u64;
-        HEAD_BITS + commons + group.skip(1).map(|leaf| u64::from(self.stored(leaf))).sum::<u64>()
+        let columns = u64::from(self.column(first).width + u32::from(self.params.has_joined)) * group.len() as u64;
+        let stored = group.skip(1).map(|leaf| u64::from(self.commons(leaf).num_stored(self.kept(leaf))));
+        HEAD_BITS + columns + stored.sum::<u64>()
     }
 
     /// Returns the group whose entries begin with number `first` of their level, `span` leaves each, above groups of
@@ -169,10 +172,12 @@ impl Writer<'_> {
         let entries = first + 1..first + sizes.len();
         let commons: Vec<u32> = entries
             .clone()
-            .map(|entry| (entry * span - span + 1..=entry * span).map(|leaf| self.common(leaf)).min().unwrap_or(0))
+            .map(|entry| {
+                (entry * span - span + 1..=entry * span).map(|leaf| self.common(leaf)).min().unwrap_or(0).into()
+            })
             .collect();
         let lens: Vec<u32> =
-            entries.zip(&commons).map(|(entry, common)| self.kept(entry * span) - common - 1).collect();
+            entries.zip(&commons).map(|(entry, common)| u32::from(self.kept(entry * span)) - common - 1).collect();
         let num_stored = lens.len() as u64;
         let child_width = u64::from(child_width(&ends));
         let widths = Column::of(commons.iter().copied()).width + Column::of(lens.iter().copied()).width;
@@ -180,34 +185,25 @@ impl Writer<'_> {
             + 2 * HEAD_BITS
             + num_stored * (MARK_BITS + child_width + u64::from(widths))
             + lens.iter().map(|&len| u64::from(len)).sum::<u64>();
-        InnerGroup { ends, commons, lens, len: num_bits.div_ceil(8) }
+        InnerGroup { ends, commons, lens, num_bytes: num_bits.div_ceil(8) }
     }
 
-    /// Encodes the first key of a leaf.
-    fn encode(&mut self, leaf: usize) {
-        let key = self.keys.get(self.plan.leaves[leaf].key as usize);
-        self.code.encode(&key[self.prefix_len..], self.params.depth.into(), Side::Lower, &mut self.string);
-    }
-
+    /// Writes the first leaf, whole.
     fn write_first(&mut self) {
         let len = self.kept(0);
-        self.stream.push(16, len.into());
-        self.encode(0);
-        self.stream.push_bits(&self.string, 0, len);
+        self.stream.push(FIRST_LEN_BITS, len.into());
+        self.stream.push_bits(&self.bits_of(0), 0, len.into());
         self.stream.align();
     }
 
+    /// Writes a group whose first entry is leaf `first`, `span` leaves each, above groups from byte `first_child` on.
     fn write_inner(&mut self, group: &InnerGroup, first_child: u64, first: usize, span: usize) {
         let child_width = child_width(&group.ends);
         self.stream.push(CHILD_BITS as u32, first_child | u64::from(child_width) << 40);
         let (commons, lens) = (Column::of(group.commons.iter().copied()), Column::of(group.lens.iter().copied()));
         self.write_head(commons);
         self.write_head(lens);
-        let mut strings = Vec::with_capacity(group.lens.len());
-        for entry in 1..=group.lens.len() {
-            self.encode(first + entry * span);
-            strings.push(self.string);
-        }
+        let strings: Vec<Bits> = (1..=group.lens.len()).map(|entry| self.bits_of(first + entry * span)).collect();
         for ((string, &common), &len) in strings.iter().zip(&group.commons).zip(&group.lens) {
             self.stream.push(MARK_BITS as u32, cut_mark(string, commons.least, common + 1 + len).into());
         }
@@ -224,30 +220,30 @@ impl Writer<'_> {
         self.stream.push(HEAD_BITS as u32, to_head(column.least, column.width));
     }
 
+    /// Writes the group of leaves that begins with `first`.
     fn write_leaves(&mut self, first: usize) {
         let column = self.column(first);
         self.write_head(column);
         for leaf in self.group(first) {
-            self.stream.push(column.width, (self.common(leaf + 1) - column.least).into());
+            self.stream.push(column.width, (u32::from(self.common(leaf + 1)) - column.least).into());
         }
         if self.params.has_joined {
             self.group(first).for_each(|leaf| self.stream.push(1, self.plan.leaves[leaf].is_joined.into()));
         }
         for leaf in self.group(first).skip(1) {
-            let (common, next, kept) = (self.common(leaf), self.common(leaf + 1), self.kept(leaf));
-            self.encode(leaf);
-            if next > common && next < kept {
-                self.stream.push_bits(&self.string, common + 1, next);
-                self.stream.push_bits(&self.string, next + 1, kept);
-            } else {
-                self.stream.push_bits(&self.string, common + 1, kept);
+            let (commons, kept, string) = (self.commons(leaf), self.kept(leaf), self.bits_of(leaf));
+            let mut from = u32::from(commons.before) + 1;
+            if commons.implies_zero(kept) {
+                self.stream.push_bits(&string, from, commons.next.into());
+                from = u32::from(commons.next) + 1;
             }
+            self.stream.push_bits(&string, from, kept.into());
         }
         self.stream.align();
     }
 }
 
-/// Returns the width of the offsets of the groups after the first, relative to it.
+/// Returns the width of the places of the groups after the first, relative to it.
 fn child_width(ends: &[u64]) -> u32 {
     let last = ends.len().checked_sub(2).map_or(0, |index| ends[index]);
     64 - last.leading_zeros()
@@ -256,8 +252,9 @@ fn child_width(ends: &[u64]) -> u32 {
 /// Bits that are appended to bytes, lowest first.
 struct Stream<'a> {
     out: &'a mut Vec<u8>,
-    /// The length of what was there before.
+    /// The length of the bytes before the payload.
     start: usize,
+    /// The last bits, fewer than eight between calls, and their number.
     word: u64,
     held: u32,
 }
@@ -267,7 +264,7 @@ impl<'a> Stream<'a> {
         Self { start, out, word: 0, held: 0 }
     }
 
-    /// Returns the number of bytes of the payload so far, whole ones.
+    /// Returns the number of whole bytes of the payload so far.
     fn place(&self) -> u64 {
         (self.out.len() - self.start) as u64
     }
@@ -285,6 +282,7 @@ impl<'a> Stream<'a> {
         }
     }
 
+    /// Appends the bits `from..end` of a string.
     fn push_bits(&mut self, bits: &Bits, mut from: u32, end: u32) {
         while from < end {
             let width = (end - from).min(56);

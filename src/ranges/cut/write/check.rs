@@ -7,7 +7,6 @@ use super::plan::Leaf;
 use crate::cpu::Portable;
 use crate::error::BuildError;
 use crate::ranges::cut::bits::{Bits, Order, Stored};
-use crate::ranges::cut::code::Side;
 use crate::ranges::cut::group::Group;
 use crate::ranges::cut::layout::{GROUP_LEN, Layout};
 use crate::ranges::cut::search::inner::Inner;
@@ -18,8 +17,10 @@ pub(crate) fn check(keys: &Keys, leaves: &[Leaf], layout: &Layout, payload: &[u8
     let checker = Checker { keys, leaves, layout, payload };
     let prefix = layout.prefix(payload);
     let has_prefix = [0, keys.len() - 1].iter().all(|&key| keys.get(key).starts_with(prefix));
-    let first = Stored { offset: layout.first, from: 0, end: layout.first_len, zero: None };
-    if !has_prefix || leaves.len() as u64 != layout.levels.len(0) || !checker.has_first(&first) {
+    if !has_prefix
+        || leaves.len() as u64 != layout.levels.len(0)
+        || !checker.all_begin_with(&layout.first_leaf(), 0, &checker.first_of(0))
+    {
         return Err(keys.lacks(0, keys.len() as u64));
     }
     checker.check_group(layout.levels.num - 1, 0, layout.root)
@@ -44,21 +45,20 @@ impl Checker<'_> {
         }
         // The number of leaves below an entry.
         let span = GROUP_LEN.pow(level as u32);
-        let (mut before, mut string) = (Bits::ZEROS, Bits::ZEROS);
-        self.encode_first(number * GROUP_LEN * span, &mut before);
+        let mut before = Bits::ZEROS;
         for entry in 0..len {
-            let leaf = (number * GROUP_LEN + u64::from(entry)) * span;
-            if entry > 0 {
-                let stored = group.stored(self.layout, entry);
-                self.encode_first(leaf, &mut string);
-                if before.common_len(&string) != stored.from - 1 || !self.has(leaf, &string, &stored) {
-                    return Err(self.keys.lacks(self.leaves[leaf as usize].key as usize, span));
-                }
-                core::mem::swap(&mut before, &mut string);
+            let leaf = ((number * GROUP_LEN + u64::from(entry)) * span) as usize;
+            let lacks = || Err(self.keys.lacks(self.leaves[leaf].key as usize, span));
+            let (first, stored) = (self.first_of(leaf), group.stored(self.layout, entry));
+            if entry > 0
+                && (before.common_len(&first) != stored.from - 1 || !self.all_begin_with(&stored, leaf, &first))
+            {
+                return lacks();
             }
+            before = first;
             if let Some(inner) = &inner {
-                if !inner.has_mark(self.payload, entry, &before, &group.stored(self.layout, entry)) {
-                    return Err(self.keys.lacks(self.leaves[leaf as usize].key as usize, span));
+                if !inner.has_mark(self.payload, entry, &before, &stored) {
+                    return lacks();
                 }
                 let child = inner.child(self.payload, entry);
                 self.check_group(level - 1, number * GROUP_LEN + u64::from(entry), child)?;
@@ -67,35 +67,21 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn has_first(&self, stored: &Stored) -> bool {
-        let mut string = Bits::ZEROS;
-        self.encode_first(0, &mut string);
-        self.has(0, &string, stored)
+    /// Returns the bits of the first key of a leaf.
+    fn first_of(&self, leaf: usize) -> Bits {
+        self.bits_of(self.leaves[leaf].key as usize)
     }
 
-    /// Encodes the first key of a leaf.
-    fn encode_first(&self, leaf: u64, string: &mut Bits) {
-        self.encode(self.leaves[leaf as usize].key as usize, string);
+    fn bits_of(&self, key: usize) -> Bits {
+        self.layout.params.bits_of(&self.layout.code, self.keys.get(key))
     }
 
-    fn encode(&self, key: usize, string: &mut Bits) {
-        let (key, depth) = (self.keys.get(key), self.layout.params.depth);
-        let rest = &key[usize::from(self.layout.params.prefix_len)..];
-        self.layout.code.encode(rest, depth.into(), Side::Lower, string);
-    }
-
-    /// Returns whether all keys of a leaf, the first of which is `first`, begin with `stored`, as far as that goes.
-    fn has(&self, leaf: u64, first: &Bits, stored: &Stored) -> bool {
-        let leaf = leaf as usize;
+    /// Returns whether all keys of a leaf begin with `stored`, from its first bit on; `first` are the bits of the first
+    /// of them.
+    fn all_begin_with(&self, stored: &Stored, leaf: usize, first: &Bits) -> bool {
         let last = self.leaves.get(leaf + 1).map_or(self.keys.len(), |next| next.key as usize) - 1;
-        if last != self.leaves[leaf].key as usize {
-            // Keys between the first and the last have what these have in common.
-            let mut string = Bits::ZEROS;
-            self.encode(last, &mut string);
-            if first.common_len(&string) < stored.end {
-                return false;
-            }
-        }
-        stored.compare(self.payload, first) == Order::Begins
+        // Keys between the first and the last have what these have in common.
+        let is_common = last == self.leaves[leaf].key as usize || first.common_len(&self.bits_of(last)) >= stored.end;
+        is_common && stored.compare(self.payload, first) == Order::Begins
     }
 }

@@ -21,7 +21,7 @@ pub(crate) struct Leaf {
     pub(crate) is_joined: bool,
 }
 
-/// A byte code, and the table and the length of the end of a key that stand for it.
+/// A byte code, with the table and the length of the end of a key by which it is stored.
 pub(crate) struct ChosenCode {
     pub(crate) code: ByteCode,
     pub(crate) table: Option<[u8; TABLE_LEN]>,
@@ -45,8 +45,9 @@ pub(crate) fn byte_code(keys: &Keys, prefix_len: usize) -> ChosenCode {
     let plain = ChosenCode { code: ByteCode::plain(), table: None, end_len: 0 };
     let Some((table, end_len)) = weigh::table(&weights) else { return plain };
     let code = ByteCode::decode(&table, end_len).expect("a table that was just made");
-    let saved = |code| weigh::cost(code, &weights) / weigh::TELLING;
-    match saved(&code) + 8 * TABLE_LEN as u64 <= saved(&plain.code) / 100 * 85 {
+    let num_bits = |code| weigh::cost(code, &weights) / weigh::DISTINGUISHING;
+    // The bits must shrink by 15 %, the table included.
+    match num_bits(&code) + 8 * TABLE_LEN as u64 <= num_bits(&plain.code) / 100 * 85 {
         true => ChosenCode { code, table: Some(table), end_len },
         false => plain,
     }
@@ -113,24 +114,24 @@ fn joined(leaves: &[Leaf], spans: &[u32], most: u32, least: u32) -> Vec<Leaf> {
 struct Costs {
     /// Bits of everything but the kept bits: heads, columns, inner groups; minus the implied ones.
     fixed: i64,
-    /// `told[n]`: the number of single-key and of joined leaves that need n bits.
-    told: Vec<[u32; 2]>,
+    /// `by_needed[n]`: the number of single-key and of joined leaves that need n bits to be distinguished.
+    by_needed: Vec<[u32; 2]>,
 }
 
 impl Costs {
     fn of(leaves: &[Leaf]) -> Self {
-        let (mut fixed, mut told) = (0i64, Vec::new());
+        let (mut fixed, mut by_needed) = (0i64, Vec::new());
         let (mut least_before, mut rest) = (0, leaves);
         while !rest.is_empty() {
-            let (group, behind) = rest.split_at(rest.len().min(GROUP_LEN as usize));
+            let (group, after) = rest.split_at(rest.len().min(GROUP_LEN as usize));
             let (mut least, mut most) = (u16::MAX, 0);
             for (entry, leaf) in group.iter().enumerate() {
                 let next = rest.get(entry + 1).map_or(0, |leaf| leaf.common);
-                let telling = usize::from(leaf.common.max(next)) + 1;
-                if telling >= told.len() {
-                    told.resize(telling + 1, [0; 2]);
+                let needed = usize::from(leaf.common.max(next)) + 1;
+                if needed >= by_needed.len() {
+                    by_needed.resize(needed + 1, [0; 2]);
                 }
-                told[telling][usize::from(leaf.is_joined)] += 1;
+                by_needed[needed][usize::from(leaf.is_joined)] += 1;
                 (least, most) = (least.min(next), most.max(next));
                 // The first one's bits are stored above; it has fewer in common with the first of the group before.
                 let implied = u16::from(next > leaf.common);
@@ -138,7 +139,7 @@ impl Costs {
             }
             // Groups begin at bytes.
             fixed += HEAD_BITS as i64 + 4 + i64::from(group.len() as u32 * width(u32::from(most - least)));
-            (rest, least_before) = (behind, least);
+            (rest, least_before) = (after, least);
         }
         let levels = Levels::of(leaves.len() as u64);
         for level in 1..levels.num {
@@ -146,19 +147,20 @@ impl Costs {
             fixed += levels.len(level) as i64 * (MARK_BITS as i64 + 24);
             fixed += levels.len(level).div_ceil(GROUP_LEN) as i64 * (CHILD_BITS + 2 * HEAD_BITS + 4) as i64;
         }
-        let costs = Self { fixed, told };
-        let has_joined = costs.told.iter().any(|told| told[1] > 0);
-        Self { fixed: fixed + if has_joined { leaves.len() as i64 } else { 0 }, ..costs }
+        if leaves.iter().any(|leaf| leaf.is_joined) {
+            fixed += leaves.len() as i64;
+        }
+        Self { fixed, by_needed }
     }
 
-    /// Returns the number of leaves, and of bits that are kept of each, with `extra` and `least`.
+    /// Returns numbers of leaves, each with the number of bits that are kept of one, with `extra` and `least`.
     fn kept(&self, extra: u32, least: u32) -> impl Iterator<Item = (u32, u32)> {
         // `least` may be one more than what can be kept.
-        let of_one = move |telling: u32| (telling + extra).max(least).min(MAX_DEPTH);
-        self.told
+        let of_one = move |needed: u32| (needed + extra).max(least).min(MAX_DEPTH);
+        self.by_needed
             .iter()
             .zip(0..)
-            .flat_map(move |(&[one, several], telling)| [(one, of_one(telling)), (several, telling.max(least))])
+            .flat_map(move |(&[one, several], needed)| [(one, of_one(needed)), (several, needed.max(least))])
     }
 
     /// Returns the number of bits of a payload, without prefix and table, if `extra` bits and no fewer than `least` in
@@ -168,7 +170,8 @@ impl Costs {
         (kept as i64 + self.fixed).max(0) as u64
     }
 
-    /// Returns the share of all strings, as the byte code expects them, that a leaf has.
+    /// Returns the share of all strings that lie in the intervals of leaves, if strings are as the byte code expects
+    /// them.
     fn covered(&self, least: u32) -> f64 {
         self.kept(0, least).map(|(num, kept)| f64::from(num) * float::pow2(-(kept as i32))).sum()
     }
@@ -199,9 +202,9 @@ fn greatest(most: u32, holds: impl Fn(u32) -> bool) -> Option<u32> {
 /// The leaves of a filter and how many of their bits are kept.
 pub(crate) struct Plan {
     pub(crate) leaves: Vec<Leaf>,
+    /// This and the others are as in [`Params`](crate::ranges::cut::layout::Params).
     pub(crate) extra: u32,
     pub(crate) least: u32,
-    /// The first `longer` entries of each group keep one bit more.
     pub(crate) longer: u32,
     pub(crate) depth: u32,
 }
@@ -221,24 +224,24 @@ const EXTRA_SHARE: u64 = 4;
 const MAX_EXTRA: u32 = 8;
 
 /// Chooses the leaves whose payload, without prefix and table, takes no more than about `budget` bits.
-pub(crate) fn choose(told_apart: Vec<Leaf>, budget: u64) -> Plan {
-    let costs = Costs::of(&told_apart);
-    let left = budget.saturating_sub(costs.bits(0, 0)) / EXTRA_SHARE / told_apart.len() as u64;
+pub(crate) fn choose(leaves: Vec<Leaf>, budget: u64) -> Plan {
+    let costs = Costs::of(&leaves);
+    let left = budget.saturating_sub(costs.bits(0, 0)) / EXTRA_SHARE / leaves.len() as u64;
     let extra = (left as u32).min(MAX_EXTRA);
-    let told_apart = match costs.least(extra, budget) {
-        Some(least) => (costs.covered(least), Plan::new(told_apart, &costs, extra, least, budget)),
+    let (covered, single) = match costs.least(extra, budget) {
+        Some(least) => (costs.covered(least), Plan::new(leaves, &costs, extra, least, budget)),
         // Of leaves that do not fit, joined ones are made in any case.
-        None => (f64::INFINITY, Plan::new(told_apart, &costs, 0, 0, budget)),
+        None => (f64::INFINITY, Plan::new(leaves, &costs, 0, 0, budget)),
     };
-    if told_apart.0 <= MAX_COVERED { told_apart.1 } else { choose_joined(told_apart, budget) }
+    if covered <= MAX_COVERED { single } else { choose_joined(single, covered, budget) }
 }
 
-/// Chooses between leaves of one key, with what they cover, and sets of leaves of several keys, which share all bits that
-/// are kept.
-fn choose_joined(told_apart: (f64, Plan), budget: u64) -> Plan {
-    let spans = spans(&told_apart.1.leaves);
+/// Chooses between leaves of one key, which have the share `single_covered` of all strings, and sets of leaves of
+/// several keys, which share all bits that are kept.
+fn choose_joined(single: Plan, single_covered: f64, budget: u64) -> Plan {
+    let spans = spans(&single.leaves);
     let plan = |most, least| {
-        let leaves = joined(&told_apart.1.leaves, &spans, most, least);
+        let leaves = joined(&single.leaves, &spans, most, least);
         let costs = Costs::of(&leaves);
         (leaves, costs)
     };
@@ -257,10 +260,11 @@ fn choose_joined(told_apart: (f64, Plan), budget: u64) -> Plan {
     let (_, most, step) = best.unwrap_or((1.0, u32::MAX, 0));
     let least = (step + 1..step + STEP).take_while(|&least| fits(most, least)).last().unwrap_or(step);
     let (leaves, costs) = plan(most, least);
-    if told_apart.0 <= costs.covered(least) { told_apart.1 } else { Plan::new(leaves, &costs, 0, least, budget) }
+    if single_covered <= costs.covered(least) { single } else { Plan::new(leaves, &costs, 0, least, budget) }
 }
 
 impl Plan {
+    /// Plans the most `longer` leaves that `budget` permits.
     fn new(leaves: Vec<Leaf>, costs: &Costs, extra: u32, least: u32, budget: u64) -> Self {
         let (bits, more) = (costs.bits(extra, least), costs.bits(extra, least + 1));
         let longer = if more > bits { budget.saturating_sub(bits) * GROUP_LEN / (more - bits) } else { 0 };

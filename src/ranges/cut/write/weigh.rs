@@ -9,22 +9,22 @@ use std::vec::Vec;
 pub(crate) struct Weights([u64; 257]);
 
 /// The weight of a byte that distinguishes a key from its neighbours; other bytes weigh 1.
-pub(crate) const TELLING: u64 = 16;
+pub(crate) const DISTINGUISHING: u64 = 16;
 
 impl Weights {
     pub(crate) fn new() -> Self {
         Self([0; 257])
     }
 
-    /// Adds the bytes of a key, of which the bytes in `told` distinguish it from its neighbours.
-    pub(crate) fn add(&mut self, key: &[u8], told: Range<usize>) {
-        if told.end > key.len() {
-            self.0[0] += TELLING;
+    /// Adds the bytes of a key, of which those at `distinguishing` distinguish it from its neighbours.
+    pub(crate) fn add(&mut self, key: &[u8], distinguishing: Range<usize>) {
+        if distinguishing.end > key.len() {
+            self.0[0] += DISTINGUISHING;
         }
         let key = &key[..key.len().min(MAX_DEPTH as usize)];
         key.iter().for_each(|&byte| self.0[1 + usize::from(byte)] += 1);
-        let told = told.start.min(key.len())..told.end.min(key.len());
-        key[told].iter().for_each(|&byte| self.0[1 + usize::from(byte)] += TELLING - 1);
+        let [start, end] = [distinguishing.start, distinguishing.end].map(|at| at.min(key.len()));
+        key[start..end].iter().for_each(|&byte| self.0[1 + usize::from(byte)] += DISTINGUISHING - 1);
     }
 }
 
@@ -46,6 +46,8 @@ pub(crate) fn table(weights: &Weights) -> Option<([u8; TABLE_LEN], u8)> {
     Some((table, lens[0]))
 }
 
+/// Sets the lengths of the codes of `symbols`, which all begin with the same `len` bits; `before` has the sums of the
+/// weights before each of them, and before what follows.
 fn bisect(symbols: &[usize], before: &[u64], len: u32, lens: &mut [u8; 257]) {
     if let [symbol] = symbols {
         lens[*symbol] = len as u8;

@@ -287,7 +287,7 @@ sanitizer_lane() {
     export ASAN_OPTIONS=detect_leaks=0
   fi
   lean cargo +nightly test -p filterblock --target "$target" --features rayon,huge-pages \
-    --lib --test format --test reader -- --skip rates::
+    --lib --test format --test kit_reader -- --skip rates::
 }
 
 # must_report <what> <command>...: the command fails, and prints this.

@@ -373,7 +373,7 @@ def as_partitions() -> Iterator[dict[str, Any]]:
                         partitions=block(data, ways, partitioned.partition_context(0, 0)).hex())
 
     deep = ranges.write_range(ranges.Choices(None, 0, 0, 400, 0, 500), [b"a" * 60, b"b" * 60], {})
-    yield index_of("least 400", deep, ["prefix:" + "61" * 49, "prefix:" + "61" * 30 + "62"])
+    yield index_of("least 400", deep, ["prefix:" + "61" * 49, "prefix:" + "61" * 30 + "62", "prefix:" + "62" * 30 + "63"])
     for each in json.loads((FILE.parent / "ranges.json").read_text()) + list(integers_of_shapes()):
         name, request = each["name"], each["request"]
         if name.startswith(("a column of", "4 097", "integers of 16 bytes", "integers: 2^", "a reader of integers",

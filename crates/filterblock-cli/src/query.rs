@@ -7,9 +7,10 @@ use crate::filter::{Filter, FilterArgs, Opener};
 use crate::keys::Keys;
 use crate::output::{self, Output, object, shell_word};
 use crate::progress::Working;
-use crate::range_query::{self, Query, RangeArgs};
+use crate::range_query::{self, RangeArgs};
 use crate::set;
 use crate::table_file;
+use filterblock::Query;
 use filterblock::range::RangeFilterReader;
 use serde_json::Map;
 use std::ffi::{OsStr, OsString};
@@ -101,14 +102,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     drop(working);
     let keys = list.map(|path| open_keys(args, path)).transpose()?;
     let mut session = Session { args, filters, out: Output::new(), num_queries: 0 };
-    if let Some(message) = given.as_ref().and_then(|given| given.reversed(&opener.expected, &args.files_shown(&files)))
+    if let Some(message) =
+        given.and_then(|given| range_query::reversed(given, &opener.expected, &args.files_shown(&files)))
     {
         exit::message(message);
     }
     for key in words {
-        session.ask(&Query::Key(key.as_encoded_bytes())).map_err(output::failure)?;
+        session.ask(Query::Key(key.as_encoded_bytes())).map_err(output::failure)?;
     }
-    if let Some(range) = &given {
+    if let Some(range) = given {
         session.ask(range).map_err(output::failure)?;
     }
     if let Some(keys) = keys {
@@ -190,8 +192,8 @@ impl<'a> Queried<'a> {
         Ok(Self { file, filter: Opened::Keys(filter), num_maybe: 0 })
     }
 
-    fn answer(&self, query: &Query) -> bool {
-        match (&self.filter, *query) {
+    fn answer(&self, query: Query<'_>) -> bool {
+        match (&self.filter, query) {
             (Opened::Keys(filter), Query::Key(key)) => {
                 // A key without an entry may be present.
                 let hash = entry_of_line(filter.transform(), key).map(|entry| filter.hasher().hash(&entry));
@@ -199,14 +201,12 @@ impl<'a> Queried<'a> {
             }
             (Opened::Keys(filter), Query::Prefix(prefix)) => filter.may_contain_prefix(prefix),
             // Refused when it was opened.
-            (Opened::Unusable, _) | (Opened::Keys(_), Query::Range(..)) => true,
-            (Opened::Ranges(filter), Query::Key(key)) => filter.may_contain(key),
-            (Opened::Ranges(filter), Query::Range(lower, upper)) => filter.may_contain_range(lower, upper),
-            (Opened::Ranges(filter), Query::Prefix(prefix)) => filter.may_contain_prefix(prefix),
+            (Opened::Unusable | Opened::Keys(_), _) => true,
+            (Opened::Ranges(filter), query) => filter.may_match(query),
         }
     }
 
-    fn ask(&mut self, args: &Args, out: &mut Output, query: &Query) -> io::Result<()> {
+    fn ask(&mut self, args: &Args, out: &mut Output, query: Query<'_>) -> io::Result<()> {
         let maybe = self.answer(query);
         self.num_maybe += u64::from(maybe);
         if args.summary {
@@ -216,12 +216,12 @@ impl<'a> Queried<'a> {
         if args.json {
             let mut record = Map::new();
             file.into_iter().for_each(|file| output::put_path(&mut record, "file", file));
-            query.fields().for_each(|(name, bytes)| output::put_bytes(&mut record, name, bytes));
+            range_query::fields(query).for_each(|(name, bytes)| output::put_bytes(&mut record, name, bytes));
             record.insert("answer".to_owned(), answer.into());
             return out.json(&record);
         }
         let file = file.map_or_else(Vec::new, |file| [file.as_os_str().as_encoded_bytes(), b"\t"].concat());
-        out.write_all(&[answer.as_bytes(), b"\t", &file, &query.line(), b"\n"].concat())
+        out.write_all(&[answer.as_bytes(), b"\t", &file, &range_query::line(query), b"\n"].concat())
     }
 
     /// The name of the file, if several may be queried.
@@ -239,7 +239,7 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
-    fn ask(&mut self, query: &Query) -> io::Result<()> {
+    fn ask(&mut self, query: Query<'_>) -> io::Result<()> {
         self.num_queries += 1;
         self.filters.iter_mut().try_for_each(|filter| filter.ask(self.args, &mut self.out, query))
     }
@@ -248,13 +248,13 @@ impl Session<'_> {
         let (mut num_reversed, mut first_reversed) = (0, 0);
         let mut line = 0;
         while let Some(key) = keys.next_key()? {
-            let query = if self.args.keys.is_some() { Query::Key(key) } else { Query::of_line(key) };
+            let query = if self.args.keys.is_some() { Query::Key(key) } else { range_query::of_line(key) };
             line += 1;
-            if query.is_reversed() {
+            if range_query::is_reversed(query) {
                 num_reversed += 1;
                 first_reversed = if num_reversed == 1 { line } else { first_reversed };
             }
-            self.ask(&query).map_err(output::failure)?;
+            self.ask(query).map_err(output::failure)?;
             // A person or a program may wait for the answers before it writes the next key.
             if keys.is_drained() {
                 self.out.flush().map_err(output::failure)?;

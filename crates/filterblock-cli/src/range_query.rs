@@ -7,6 +7,7 @@ use crate::keys::Keys;
 use crate::open_args::Expected;
 use crate::output::{printable, quoted};
 use crate::query::LIST;
+use filterblock::Query;
 use filterblock::range::are_ordered;
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -92,65 +93,58 @@ const NO_KEY_BETWEEN: &str = "No key is between such bounds, but they are more o
 const NUMBERS: &str =
     "keys are compared byte by byte, so numbers are in their order only where all have as many digits";
 
-#[derive(Clone, Copy)]
-pub(crate) enum Query<'a> {
-    Key(&'a [u8]),
-    Range(Bound<&'a [u8]>, Bound<&'a [u8]>),
-    Prefix(&'a [u8]),
+/// The query of a line of a list; `help/ranges.txt` describes it.
+pub(crate) fn of_line(line: &[u8]) -> Query<'_> {
+    let Some((from, to)) = row_and_column(line) else { return Query::Prefix(line) };
+    let lower = if from.is_empty() { Unbounded } else { Included(from) };
+    let upper = if to.is_empty() { Unbounded } else { Excluded(to) };
+    Query::Range(lower, upper)
 }
 
-impl<'a> Query<'a> {
-    /// The query of a line of a list; `help/ranges.txt` describes it.
-    pub(crate) fn of_line(line: &'a [u8]) -> Self {
-        let Some((from, to)) = row_and_column(line) else { return Self::Prefix(line) };
-        let lower = if from.is_empty() { Unbounded } else { Included(from) };
-        let upper = if to.is_empty() { Unbounded } else { Excluded(to) };
-        Self::Range(lower, upper)
-    }
+/// Returns whether a query is a range that ends before it begins, or before its first key: *maybe*, as the library
+/// answers it.
+pub(crate) fn is_reversed(query: Query<'_>) -> bool {
+    matches!(query, Query::Range(lower, upper) if !are_ordered(lower, upper))
+}
 
-    /// Returns whether it is a range that ends before it begins, or before its first key: *maybe*, as the library
-    /// answers it.
-    pub(crate) fn is_reversed(self) -> bool {
-        matches!(self, Self::Range(lower, upper) if !are_ordered(lower, upper))
-    }
+/// The message about such a range on the command line, with the command that has its bounds in order; `files` as they
+/// are named there.
+pub(crate) fn reversed(query: Query<'_>, expected: &Expected, files: &str) -> Option<String> {
+    let Query::Range(Included(from), Excluded(to) | Included(to)) = query else { return None };
+    let in_order = format!("--from={} --to-including={}", quoted(to), quoted(from));
+    let command = expected.command(format_args!("query {files} {in_order}"));
+    is_reversed(query).then(|| {
+        format!(
+            "--from \"{}\" is not before the end of the range, \"{}\". {NO_KEY_BETWEEN} the answer is 'maybe'. For the keys \
+             from the lesser to the greater, run {command}; {NUMBERS}.",
+            printable(from),
+            printable(to)
+        )
+    })
+}
 
-    /// The message about such a range on the command line, with the command that has its bounds in order; `files` as
-    /// they are named there.
-    pub(crate) fn reversed(self, expected: &Expected, files: &str) -> Option<String> {
-        let Self::Range(Included(from), Excluded(to) | Included(to)) = self else { return None };
-        let in_order = format!("--from={} --to-including={}", quoted(to), quoted(from));
-        let command = expected.command(format_args!("query {files} {in_order}"));
-        self.is_reversed().then(|| {
-            format!(
-                "--from \"{}\" is not before the end of the range, \"{}\". {NO_KEY_BETWEEN} the answer is 'maybe'. For the keys \
-                 from the lesser to the greater, run {command}; {NUMBERS}.",
-                printable(from),
-                printable(to)
-            )
-        })
-    }
-
-    /// The key, the prefix, or the bounds, under their names in JSON.
-    pub(crate) fn fields(self) -> impl Iterator<Item = (&'static str, &'a [u8])> {
-        let fields = match self {
-            Self::Key(key) => [Some(("key", key)), None],
-            Self::Prefix(prefix) => [Some(("prefix", prefix)), None],
-            Self::Range(lower, upper) => {
-                let upper_name = if matches!(upper, Included(_)) { "to_including" } else { "to" };
-                [bytes(lower).map(|from| ("from", from)), bytes(upper).map(|to| (upper_name, to))]
-            }
-        };
-        fields.into_iter().flatten()
-    }
-
-    /// The line of a list.
-    pub(crate) fn line(self) -> Cow<'a, [u8]> {
-        match self {
-            Self::Key(line) | Self::Prefix(line) => line.into(),
-            Self::Range(lower, upper) => {
-                [bytes(lower).unwrap_or_default(), b"\t", bytes(upper).unwrap_or_default()].concat().into()
-            }
+/// The key, the prefix, or the bounds of a query, under their names in JSON.
+pub(crate) fn fields(query: Query<'_>) -> impl Iterator<Item = (&'static str, &[u8])> {
+    let fields = match query {
+        Query::Key(key) => [Some(("key", key)), None],
+        Query::Prefix(prefix) => [Some(("prefix", prefix)), None],
+        Query::Range(lower, upper) => {
+            let upper_name = if matches!(upper, Included(_)) { "to_including" } else { "to" };
+            [bytes(lower).map(|from| ("from", from)), bytes(upper).map(|to| (upper_name, to))]
         }
+        _ => [None, None],
+    };
+    fields.into_iter().flatten()
+}
+
+/// The line of a list.
+pub(crate) fn line(query: Query<'_>) -> Cow<'_, [u8]> {
+    match query {
+        Query::Key(line) | Query::Prefix(line) => line.into(),
+        Query::Range(lower, upper) => {
+            [bytes(lower).unwrap_or_default(), b"\t", bytes(upper).unwrap_or_default()].concat().into()
+        }
+        _ => Cow::default(),
     }
 }
 

@@ -5,9 +5,7 @@ use super::{
     filter_context,
 };
 use core::convert::Infallible;
-use filterblock::partition::{
-    PartitionBuildError, PartitionLimit, PartitionedFilterBuilder, PartitionedRangeFilterBuilder,
-};
+use filterblock::partition::{BuildFamily, Keys, PartitionBuildError, PartitionLimit, PartitionedBuilder, Ranges};
 use filterblock::range::{RangeFilterBuilder, RangePolicy};
 use filterblock::{BuildError, FilterBlockBuilder, FilterPolicy};
 
@@ -29,7 +27,7 @@ struct FilterInProgress {
     purpose: Purpose,
     /// Has the entries until a first partition is closed: a filter that would be a single one is one block.
     builder: FilterBlockBuilder,
-    partitioned: Option<Partitioned>,
+    partitioned: Option<Partitioned<Keys>>,
     /// The reason why the filter cannot be built from as many entries as the table already has. It takes no more of them:
     /// a compaction spends no time on a filter that the table will not have.
     given_up: Option<BuildError>,
@@ -51,44 +49,26 @@ impl FilterInProgress {
 
 /// A filter that is written partitioned if it becomes large enough.
 #[derive(Debug)]
-struct Partitioned {
-    builder: PartitionsBuilder,
+struct Partitioned<F: BuildFamily> {
+    builder: PartitionedBuilder<F>,
     /// The closed partitions.
     pages: Vec<u8>,
     error: Option<BuildError>,
 }
 
-#[derive(Debug)]
-enum PartitionsBuilder {
-    Hashed(PartitionedFilterBuilder),
-    Ranges(PartitionedRangeFilterBuilder),
-}
-
-impl Partitioned {
-    fn new(policy: &FilterPolicy, context: u64, bytes: u64) -> Option<Self> {
-        let mut builder = PartitionedFilterBuilder::new(policy, PartitionLimit::Bytes(bytes)).ok()?;
+impl<F: BuildFamily> Partitioned<F> {
+    fn new(policy: &F::Policy, context: u64, bytes: u64) -> Option<Self> {
+        let mut builder = PartitionedBuilder::new(policy, PartitionLimit::Bytes(bytes)).ok()?;
         builder.set_context(context);
-        Some(Self { builder: PartitionsBuilder::Hashed(builder), pages: Vec::new(), error: None })
+        Some(Self { builder, pages: Vec::new(), error: None })
     }
 
-    fn of_ranges(policy: RangePolicy, context: u64, bytes: u64) -> Option<Self> {
-        let mut builder = PartitionedRangeFilterBuilder::new(&policy, PartitionLimit::Bytes(bytes)).ok()?;
-        builder.set_context(context);
-        Some(Self { builder: PartitionsBuilder::Ranges(builder), pages: Vec::new(), error: None })
-    }
-
-    /// Adds a cell's entry, and returns whether a partition is closed.
-    fn add(&mut self, purpose: Purpose, key: CellKey<'_>) -> bool {
-        let store = |block: &[u8]| append(&mut self.pages, block);
-        let added = match (&mut self.builder, purpose) {
-            (PartitionsBuilder::Ranges(builder), _) => builder.add_key(key.row, store),
-            (PartitionsBuilder::Hashed(builder), Purpose::RowColumn) => {
-                builder.add_row_column(key.row, key.column, store)
-            }
-            (PartitionsBuilder::Hashed(builder), Purpose::Row) => builder.add_row(key.row, store),
-            (PartitionsBuilder::Hashed(builder), _) => builder.add_key(key.row, store),
-        };
-        if let Err(PartitionBuildError::Build { error, .. }) = added {
+    /// Adds an entry by `add`, and returns whether a partition is closed.
+    fn add(
+        &mut self,
+        add: impl FnOnce(&mut PartitionedBuilder<F>, &mut Vec<u8>) -> Result<(), PartitionBuildError<Infallible>>,
+    ) -> bool {
+        if let Err(PartitionBuildError::Build { error, .. }) = add(&mut self.builder, &mut self.pages) {
             self.error = Some(error);
         }
         !self.pages.is_empty()
@@ -97,10 +77,7 @@ impl Partitioned {
     /// Appends the pages and the index to `out`, and returns the length of both together, and of the index.
     fn finish_into(mut self, out: &mut Vec<u8>) -> Result<(usize, u32), FilterProblem> {
         let store = |block: &[u8]| append(&mut self.pages, block);
-        let (num_partitions, finished) = match self.builder {
-            PartitionsBuilder::Hashed(builder) => (builder.num_partitions(), builder.finish(store)),
-            PartitionsBuilder::Ranges(builder) => (builder.num_partitions(), builder.finish(store)),
-        };
+        let (num_partitions, finished) = (self.builder.num_partitions(), self.builder.finish(store));
         let not_indexed = FilterProblem::NotIndexed { num_partitions };
         let index = match (finished, self.error) {
             (Ok(index), _) => index,
@@ -114,6 +91,20 @@ impl Partitioned {
         let Ok(index_at) = append(&mut self.pages, &index);
         out.extend_from_slice(&self.pages);
         Ok((index_at as usize + index.len(), index_len))
+    }
+}
+
+impl Partitioned<Keys> {
+    /// Adds a cell's entry, and returns whether a partition is closed.
+    fn add_cell(&mut self, purpose: Purpose, key: CellKey<'_>) -> bool {
+        self.add(|builder, pages| {
+            let store = |block: &[u8]| append(pages, block);
+            match purpose {
+                Purpose::RowColumn => builder.add_row_column(key.row, key.column, store),
+                Purpose::Row => builder.add_row(key.row, store),
+                Purpose::Prefix | Purpose::Range => builder.add_key(key.row, store),
+            }
+        })
     }
 }
 
@@ -134,7 +125,7 @@ fn append(pages: &mut Vec<u8>, block: &[u8]) -> Result<u64, Infallible> {
 pub(crate) struct FilterWriter {
     filters: Vec<FilterInProgress>,
     /// As of a filter of hashed keys: one block, until a first partition is closed.
-    range: Option<(RangeFilterBuilder, Option<Partitioned>)>,
+    range: Option<(RangeFilterBuilder, Option<Partitioned<Ranges>>)>,
 }
 
 impl FilterWriter {
@@ -151,7 +142,7 @@ impl FilterWriter {
             let context = filter_context(file_number, Purpose::Range);
             let mut builder = RangeFilterBuilder::new(policy);
             builder.set_context(context);
-            (builder, policies.partition_bytes.and_then(|bytes| Partitioned::of_ranges(policy, context, bytes)))
+            (builder, policies.partition_bytes.and_then(|bytes| Partitioned::new(&policy, context, bytes)))
         });
         Self { filters: filters.collect(), range }
     }
@@ -161,7 +152,10 @@ impl FilterWriter {
         // Cells of a row are neighbours: its entry is added with the first of them.
         let is_new_row = last.is_none_or(|last| last.row != key.row);
         for (builder, partitioned) in self.range.iter_mut().filter(|_| is_new_row) {
-            match partitioned.as_mut().is_some_and(|partitioned| partitioned.add(Purpose::Range, key)) {
+            let is_closed = |partitioned: &mut Partitioned<Ranges>| {
+                partitioned.add(|builder, pages| builder.add_key(key.row, |block| append(pages, block)))
+            };
+            match partitioned.as_mut().is_some_and(is_closed) {
                 true => builder.clear(),
                 false => builder.add_key(key.row),
             }
@@ -171,7 +165,8 @@ impl FilterWriter {
             if is_repeated || filter.given_up.is_some() {
                 continue;
             }
-            match filter.partitioned.as_mut().is_some_and(|partitioned| partitioned.add(filter.purpose, key)) {
+            let (purpose, partitioned) = (filter.purpose, filter.partitioned.as_mut());
+            match partitioned.is_some_and(|partitioned| partitioned.add_cell(purpose, key)) {
                 true => filter.builder.clear(),
                 false => filter.add(key),
             }

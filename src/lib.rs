@@ -103,6 +103,8 @@ mod kind;
 mod math;
 pub mod partition;
 mod query;
+#[cfg(all(test, feature = "std"))]
+mod random;
 mod ranges;
 
 pub use cpu::detected_engines;

@@ -6,19 +6,13 @@ use crate::build::fault;
 use crate::bytes;
 use crate::frame::checksums;
 use crate::frame::{DIGEST_AT, HEADER_LEN, PARAMS_AT, PAYLOAD_LEN_AT};
-use crate::{BuildError, OpenOptions, hash};
+use crate::random::Random;
+use crate::{BuildError, OpenOptions};
 use core::ops::Bound::{self, Excluded, Included, Unbounded};
 use std::collections::BTreeSet;
 use std::vec::Vec;
 
-struct Random(u64);
-
 impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(1);
-        hash::mix(self.0) % end
-    }
-
     fn string(&mut self, alphabet: &[u8], most: u64) -> Vec<u8> {
         (0..self.below(most + 1)).map(|_| alphabet[self.below(alphabet.len() as u64) as usize]).collect()
     }
@@ -72,7 +66,7 @@ fn all_say(filters: &[Filter], query: Span<'_>, says: bool) -> bool {
 /// Small sets of similar keys, all forms of bounds, on all engines.
 #[test]
 fn no_stored_range_is_denied() {
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     let alphabets: [&[u8]; 5] = [b"ab", b"\0\x01", b"\0\xff", b"abcdefghij-/", &[0, 1, 2, 127, 128, 254, 255]];
     let (mut num_empty, mut num_passed) = (0, 0);
     for round in 0..2_000 {
@@ -132,7 +126,7 @@ fn no_stored_range_is_denied() {
 /// Changed filters of integers, by all engines and in turns.
 #[test]
 fn integers_in_turns_are_as_one_by_one() {
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     let policy = RangePolicy::with_false_positive_rate(0.1, 64).expect("legal");
     let mut builder = RangeFilterBuilder::new(policy);
     let key = |number: u64| bytes::of_u128(u128::from(number.swap_bytes()))[..8].to_vec();
@@ -162,7 +156,7 @@ fn integers_in_turns_are_as_one_by_one() {
 /// One bit of what is written is flipped before it is checked: the build fails if the block would deny a key.
 #[test]
 fn a_fault_that_denies_a_key_is_noticed() {
-    let mut random = Random(2);
+    let mut random = Random::new(2);
     let mut num_noticed = 0;
     for (num_keys, bits, step) in [(1, 20.0, 1), (2, 20.0, 1), (40, 12.0, 1), (300, 8.0, 1), (9_000, 14.0, 701)] {
         let mut keys: Vec<Vec<u8>> = (0..num_keys).map(|_| random.string(b"abcdefgh/", 12)).collect();
@@ -210,7 +204,7 @@ fn opened(block: Vec<u8>) -> Option<Filter> {
 
 /// Blocks of one to four levels, with and without a table and joined leaves.
 fn samples() -> Vec<(Vec<Vec<u8>>, Vec<u8>)> {
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     let mut samples = Vec::new();
     for (num_keys, bits) in [(1, 20.0), (60, 12.0), (200, 5.0), (700, 14.0), (5_000, 12.0), (5_000, 3.0)] {
         let words: Vec<Vec<u8>> = (0..num_keys).map(|_| random.string(b"abcdefghijklm/", 14)).collect();
@@ -227,7 +221,7 @@ fn samples() -> Vec<(Vec<Vec<u8>>, Vec<u8>)> {
 /// Any bytes under right checksums: refused, or answered, by all engines alike, and as if zeros followed.
 #[test]
 fn any_payload_is_answered_by_all_engines_alike() {
-    let (mut random, samples) = (Random(4), samples());
+    let (mut random, samples) = (Random::new(4), samples());
     let (mut num_opened, mut num_asked, mut num_denied) = (0, 0, 0);
     for round in 0..4_000 {
         let (keys, block) = &samples[round % samples.len()];

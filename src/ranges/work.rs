@@ -7,6 +7,7 @@ use super::{RangeFilter, RangeFilterBuilder, RangeForm, RangePolicy};
 use crate::bytes::{self, loads_of};
 use crate::frame::checksums;
 use crate::frame::{HEADER_LEN, NUM_ENTRIES_AT, PARAMS_AT, PAYLOAD_LEN_AT};
+use crate::random::Random;
 use crate::{OpenOptions, hash};
 use core::ops::Bound::{Excluded, Included, Unbounded};
 use std::vec::Vec;
@@ -26,15 +27,6 @@ fn max_query(filter: &RangeFilter<Vec<u8>>) -> u64 {
             let bits = 20 * 512 * (of("remainder_bits") + 2);
             bits / (of("remainder_bits") + 1) + 2 * bits / 57 + 2 * 129 * 70
         }
-    }
-}
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 += 1;
-        hash::mix(self.0) % end
     }
 }
 
@@ -90,7 +82,7 @@ fn damaged(random: &mut Random, sample: &[u8]) -> Vec<u8> {
 
 #[test]
 fn no_bytes_make_an_opening_or_a_query_long() {
-    let (mut random, samples) = (Random(0), samples());
+    let (mut random, samples) = (Random::new(0), samples());
     let (mut num_opened, mut num_queries, mut num_denied) = ([0; 2], 0, 0);
     let (mut most_open, mut most) = (0, [0; 2]);
     for round in 0..30_000 {
@@ -135,7 +127,7 @@ fn no_bytes_make_an_opening_or_a_query_long() {
 /// filter is for touches 129.
 #[test]
 fn ranges_of_the_planned_length_are_within_the_limits() {
-    let (mut random, len) = (Random(7), 4_096u64);
+    let (mut random, len) = (Random::new(7), 4_096u64);
     let mut builder = RangeFilterBuilder::new(RangePolicy::of_integers(0.01, len).expect("legal"));
     let mut keys: Vec<u64> = (0..300).flat_map(|run| (0..80).map(move |i| hash::mix(run) / 2 + i * 3 / 2)).collect();
     keys.sort_unstable();

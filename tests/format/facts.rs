@@ -43,10 +43,9 @@ fn no_entries_have_no_bits_per_key_and_no_rate() {
     assert_eq!(open_frame(&empty).expect("a frame").kind(), None, "a frame without entries stores no kind");
 }
 
-/// The rate computed from the payload is the one observed for absent keys, and the fill is the share of set bits.
+/// The fill is the share of set bits. (`tests/battery` observes the rate that is computed from the payload.)
 #[test]
-fn the_rate_and_the_fill_are_those_of_the_payload() {
-    const ABSENT: usize = 200_000;
+fn the_fill_is_that_of_the_payload() {
     for (kind, bits_per_key) in [
         (FilterKind::Bloom, 5.0),
         (FilterKind::Blocked, 5.0),
@@ -58,10 +57,6 @@ fn the_rate_and_the_fill_are_those_of_the_payload() {
     ] {
         let bytes = block(kind, bits_per_key, 4_000);
         let reader = FilterBlockReader::open(&bytes).expect("intact");
-        let passed =
-            numbers(!31).take(ABSENT).filter(|&n| reader.may_contain_hash(KeyHash::from_raw(n))).count() as f64;
-        let expected = reader.false_positive_rate() * ABSENT as f64;
-        assert!((passed - expected).abs() <= 5.0 * expected.sqrt() + 1.0, "{kind}: {passed}, {expected} predicted");
         let set = bytes[HEADER_LEN..].iter().map(|byte| byte.count_ones()).sum::<u32>();
         let share = f64::from(set) / ((bytes.len() - HEADER_LEN) * 8) as f64;
         match kind {
@@ -74,6 +69,7 @@ fn the_rate_and_the_fill_are_those_of_the_payload() {
             }
             _ => assert_eq!(reader.fill(), reader.false_positive_rate()),
         }
+        assert_eq!(reader.num_probes().is_some(), [FilterKind::Bloom, FilterKind::Blocked].contains(&kind), "{kind}");
     }
 }
 
@@ -130,19 +126,5 @@ fn a_rate_is_that_of_the_windows_that_pass() {
             assert!((rate - expected).abs() < 1e-12, "word {empty} empty, {num_probes} probes: {rate}");
             assert!((reader.fill() - 7.0 / 8.0).abs() < 1e-12, "word {empty} empty: {}", reader.fill());
         }
-    }
-}
-
-#[test]
-fn num_probes_is_known_for_kinds_with_probes() {
-    for (trailer, num_probes) in
-        [([7, 0x11], 7), ([64, 0x11], 64), ([0x00, 0x12], 1), ([0x74, 0x12], 8), ([0xf0, 0x12], 16)]
-    {
-        let frame = [vec![0; 64], trailer.to_vec()].concat();
-        assert_eq!(open_frame(&frame).expect("a frame").num_probes(), Some(num_probes));
-    }
-    for kind in [FilterKind::Golomb, FilterKind::Ribbon, FilterKind::Fuse] {
-        let frame = frame_of(&mut builder_of_hashes(&sized(kind, 10.0), [1, 2, 3]));
-        assert_eq!(open_frame(&frame).expect("a frame").num_probes(), None);
     }
 }

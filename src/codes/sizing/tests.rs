@@ -3,8 +3,8 @@
 use super::*;
 use crate::math::tests::{any_size, any_u32, assert_near, assert_rate};
 use crate::math::{bits_lower_bound, hash_collision_rate};
+use crate::random::Random;
 use proptest::prelude::*;
-use testkit::random::Random;
 
 /// The range per entry as the functions limit it.
 fn clamp_range(range_per_entry: f64) -> f64 {

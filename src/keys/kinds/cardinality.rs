@@ -58,10 +58,10 @@ pub(crate) fn estimate_intersection(
 mod tests {
     use super::*;
     use crate::math::tests::{any_size, any_u32, assert_near};
+    use crate::random::Random;
     use proptest::prelude::*;
     use std::vec;
     use std::vec::Vec;
-    use testkit::random::Random;
 
     #[test]
     fn estimates_saturate() {

@@ -3,6 +3,7 @@ use super::super::{RangeFilter, RangeFilterBuilder, RangePolicy};
 use crate::build::fault;
 use crate::frame::checksums;
 use crate::frame::{HEADER_LEN, PARAMS_AT};
+use crate::random::Random;
 use crate::{BuildError, DecodeError, OpenOptions, bytes, hash};
 use core::ops::Bound::{self, Excluded, Included, Unbounded};
 use std::collections::BTreeSet;
@@ -99,23 +100,10 @@ fn short_strings_are_answered_exactly() {
     assert!(num_empty > 1_000_000 && num_passed < num_empty / 500, "{num_passed} of {num_empty}");
 }
 
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 += 1;
-        hash::mix(self.0)
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
-    }
-}
-
 /// Sets of up to 2000 keys, random, in series, and consecutive: no range with a key is denied, on any engine.
 #[test]
 fn stored_keys_pass() {
-    let mut random = Random(0);
+    let mut random = Random::new(0);
     let mut num_cut = 0;
     for round in 0..60 {
         let count = 1 + random.below([3, 70, 2_000][round % 3]);
@@ -204,7 +192,7 @@ fn every_fault_is_noticed() {
 fn damaged_filters_answer() {
     let keys: Vec<Key> = (0..700u64).map(|i| big(hash::mix(i / 3) & !0xfff | (i % 3))).collect();
     let sound = built(&keys, 0.02, 100).into_inner();
-    let (mut random, mut num_opened) = (Random(9), 0);
+    let (mut random, mut num_opened) = (Random::new(9), 0);
     for _ in 0..4_000 {
         let mut block = sound.clone();
         for _ in 0..1 + random.below(3) {

@@ -3,8 +3,8 @@
 use super::*;
 use crate::math::bits_lower_bound;
 use crate::math::tests::{any_size, any_u32, assert_near, assert_rate, assert_ratio};
+use crate::random::Random;
 use proptest::prelude::*;
-use testkit::random::Random;
 
 #[test]
 fn examples() {

@@ -7,6 +7,7 @@ use crate::ranges::cut::group::{Commons, HEAD_BITS, Kept, to_head};
 use crate::ranges::cut::layout::{FIRST_LEN_BITS, GROUP_LEN, Levels, Params};
 use crate::ranges::cut::search::inner::{CHILD_BITS, MARK_BITS, cut_mark};
 use crate::ranges::keys::Keys;
+use std::vec;
 use std::vec::Vec;
 
 /// A payload's parameters and leaves.
@@ -98,9 +99,9 @@ impl Writer<'_> {
         }
     }
 
-    /// Returns the bits of the first key of a leaf.
-    fn bits_of(&self, leaf: usize) -> Bits {
-        self.params.bits_of(&self.code, self.keys.get(self.plan.leaves[leaf].key as usize))
+    /// Fills in the bits of the first key of a leaf.
+    fn encode(&self, leaf: usize, bits: &mut Bits) {
+        self.params.encode_key(&self.code, self.keys.get(self.plan.leaves[leaf].key as usize), bits);
     }
 
     /// Writes the first leaf and the groups of all levels.
@@ -192,7 +193,9 @@ impl Writer<'_> {
     fn write_first(&mut self) {
         let len = self.kept(0);
         self.stream.push(FIRST_LEN_BITS, len.into());
-        self.stream.push_bits(&self.bits_of(0), 0, len.into());
+        let mut string = Bits::ZEROS;
+        self.encode(0, &mut string);
+        self.stream.push_bits(&string, 0, len.into());
         self.stream.align();
     }
 
@@ -203,7 +206,8 @@ impl Writer<'_> {
         let (commons, lens) = (Column::of(group.commons.iter().copied()), Column::of(group.lens.iter().copied()));
         self.write_head(commons);
         self.write_head(lens);
-        let strings: Vec<Bits> = (1..=group.lens.len()).map(|entry| self.bits_of(first + entry * span)).collect();
+        let mut strings = vec![Bits::ZEROS; group.lens.len()];
+        (1..).zip(&mut strings).for_each(|(entry, string)| self.encode(first + entry * span, string));
         for ((string, &common), &len) in strings.iter().zip(&group.commons).zip(&group.lens) {
             self.stream.push(MARK_BITS as u32, cut_mark(string, commons.least, common + 1 + len).into());
         }
@@ -230,8 +234,10 @@ impl Writer<'_> {
         if self.params.has_joined {
             self.group(first).for_each(|leaf| self.stream.push(1, self.plan.leaves[leaf].is_joined.into()));
         }
+        let mut string = Bits::ZEROS;
         for leaf in self.group(first).skip(1) {
-            let (commons, kept, string) = (self.commons(leaf), self.kept(leaf), self.bits_of(leaf));
+            let (commons, kept) = (self.commons(leaf), self.kept(leaf));
+            self.encode(leaf, &mut string);
             let mut from = u32::from(commons.before) + 1;
             if commons.implies_zero(kept) {
                 self.stream.push_bits(&string, from, commons.next.into());

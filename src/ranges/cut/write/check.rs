@@ -17,9 +17,13 @@ pub(crate) fn check(keys: &Keys, leaves: &[Leaf], layout: &Layout, payload: &[u8
     let checker = Checker { keys, leaves, layout, payload };
     let prefix = layout.prefix(payload);
     let has_prefix = [0, keys.len() - 1].iter().all(|&key| keys.get(key).starts_with(prefix));
+    let mut first = Bits::ZEROS;
+    if has_prefix {
+        checker.encode(leaves[0].key as usize, &mut first);
+    }
     if !has_prefix
         || leaves.len() as u64 != layout.levels.len(0)
-        || !checker.all_begin_with(&layout.first_leaf(), 0, &checker.first_of(0))
+        || !checker.all_begin_with(&layout.first_leaf(), 0, &first)
     {
         return Err(keys.lacks(0, keys.len() as u64));
     }
@@ -45,11 +49,12 @@ impl Checker<'_> {
         }
         // The number of leaves below an entry.
         let span = GROUP_LEN.pow(level as u32);
-        let mut before = Bits::ZEROS;
+        let (mut before, mut first) = (Bits::ZEROS, Bits::ZEROS);
         for entry in 0..len {
             let leaf = ((number * GROUP_LEN + u64::from(entry)) * span) as usize;
             let lacks = || Err(self.keys.lacks(self.leaves[leaf].key as usize, span));
-            let (first, stored) = (self.first_of(leaf), group.stored(self.layout, entry));
+            let stored = group.stored(self.layout, entry);
+            self.encode(self.leaves[leaf].key as usize, &mut first);
             if entry > 0
                 && (before.common_len(&first) != stored.from - 1 || !self.all_begin_with(&stored, leaf, &first))
             {
@@ -67,13 +72,8 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Returns the bits of the first key of a leaf.
-    fn first_of(&self, leaf: usize) -> Bits {
-        self.bits_of(self.leaves[leaf].key as usize)
-    }
-
-    fn bits_of(&self, key: usize) -> Bits {
-        self.layout.params.bits_of(&self.layout.code, self.keys.get(key))
+    fn encode(&self, key: usize, bits: &mut Bits) {
+        self.layout.params.encode_key(&self.layout.code, self.keys.get(key), bits);
     }
 
     /// Returns whether all keys of a leaf begin with `stored`, from its first bit on; `first` are the bits of the first
@@ -81,7 +81,11 @@ impl Checker<'_> {
     fn all_begin_with(&self, stored: &Stored, leaf: usize, first: &Bits) -> bool {
         let last = self.leaves.get(leaf + 1).map_or(self.keys.len(), |next| next.key as usize) - 1;
         // Keys between the first and the last have what these have in common.
-        let is_common = last == self.leaves[leaf].key as usize || first.common_len(&self.bits_of(last)) >= stored.end;
-        is_common && stored.compare(self.payload, first) == Order::Begins
+        let has_common = || {
+            let mut last_bits = Bits::ZEROS;
+            self.encode(last, &mut last_bits);
+            first.common_len(&last_bits) >= stored.end
+        };
+        (last == self.leaves[leaf].key as usize || has_common()) && stored.compare(self.payload, first) == Order::Begins
     }
 }

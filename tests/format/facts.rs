@@ -64,9 +64,7 @@ fn the_fill_is_that_of_the_payload() {
             // The set bits include the salts, about half of whose bits are set; the fill does not.
             FilterKind::Blocked => assert!((reader.fill() - share).abs() < 0.05, "{} of {share}", reader.fill()),
             // The payload's few last bytes are not of the solution, or of the slots.
-            FilterKind::Ribbon | FilterKind::Fuse => {
-                assert!((reader.fill() - share).abs() < 0.01, "{} of {share}", reader.fill())
-            }
+            FilterKind::Ribbon | FilterKind::Fuse => assert!((reader.fill() - share).abs() < 0.01, "{kind}, {share}"),
             _ => assert_eq!(reader.fill(), reader.false_positive_rate()),
         }
         assert_eq!(reader.num_probes().is_some(), [FilterKind::Bloom, FilterKind::Blocked].contains(&kind), "{kind}");

@@ -4,7 +4,7 @@
 //! finish_append))*`.
 
 use crate::format::{self, Column, FOOTER_LEN};
-use crate::index::{File, Layout, Section};
+use crate::index::{File, Layout, Section, check_hasher};
 use crate::query;
 use crate::reader::{FilterSet, Opening};
 use crate::value::{EntryBuffer, Value, ValueClass};
@@ -247,12 +247,13 @@ impl SetBuilder {
         mut drop: impl FnMut(&[u8]) -> bool,
     ) -> Result<Vec<u8>, SetBuildError> {
         let mut layout = old.layout().clone();
-        let (expected, found) = (self.policy.hasher(), old.hasher());
-        if (expected.hash_id(), expected.seed()) != (found.hash_id(), found.seed()) {
-            return Err(DecodeError::WrongSeed { expected: expected.seed(), found: found.seed() }.into());
-        }
-        if layout.columns != self.wire_columns() {
-            let name = self.columns.first().map_or(Vec::new(), |column| column.stored.name.to_vec());
+        check_hasher(self.policy.hasher(), old.hasher().hash_id(), old.hasher().seed())?;
+        let columns = self.wire_columns();
+        if layout.columns != columns {
+            // The first column that differs, or that only the longer of both lists has.
+            let equal = columns.iter().zip(&layout.columns).take_while(|(a, b)| a == b).count();
+            let name =
+                columns.get(equal).or(layout.columns.get(equal)).map_or(Vec::new(), |column| column.name.to_vec());
             return Err(SetBuildError::ColumnName(name));
         }
         // The old index and footer stay where they are.

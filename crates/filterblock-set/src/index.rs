@@ -145,17 +145,21 @@ impl Footer {
         }
         let (id, found) = (self.bytes[format::HASH_AT], bytes::u64_at(&self.bytes, format::SEED_AT));
         match expected {
-            Some(hasher) if hasher.hash_id() != id => {
-                Err(DecodeError::WrongHash { expected: hasher.hash_id(), found: id })
-            }
-            Some(hasher) if hasher.seed() != found && id == 1 => {
-                Err(DecodeError::WrongSeed { expected: hasher.seed(), found })
-            }
-            Some(hasher) if hasher.seed() != found => Err(DecodeError::WrongKey { expected: hasher.seed(), found }),
-            Some(hasher) => Ok(hasher.clone()),
+            Some(hasher) => check_hasher(hasher, id, found).map(|()| hasher.clone()),
             None if id == 1 => Ok(KeyHasher::new(found)),
             None => Err(DecodeError::KeyNeeded { key_id: found }),
         }
+    }
+}
+
+/// Checks that `expected` has the hash function `id` and the seed `found`, or that this is the id of its secret key.
+pub(crate) fn check_hasher(expected: &KeyHasher, id: u8, found: u64) -> Result<(), DecodeError> {
+    let (hash_id, expected) = (expected.hash_id(), expected.seed());
+    match id {
+        _ if hash_id != id => Err(DecodeError::WrongHash { expected: hash_id, found: id }),
+        _ if expected == found => Ok(()),
+        1 => Err(DecodeError::WrongSeed { expected, found }),
+        _ => Err(DecodeError::WrongKey { expected, found }),
     }
 }
 

@@ -226,8 +226,19 @@ fn sets_that_do_not_fit_are_not_continued() {
         builder.finish_append(&old, |_| false)
     };
     assert!(continued("ribbon:8,seed=1", &columns(1), &tables(5, 1, 10)).is_ok());
-    assert!(matches!(continued("bloom:10", &columns(1), &[]), Err(SetBuildError::Decode(_))));
-    assert!(matches!(continued("bloom:10,seed=1", &columns(2), &[]), Err(SetBuildError::ColumnName(_))));
+    let seed = DecodeError::WrongSeed { expected: 0, found: 1 };
+    assert_eq!(continued("bloom:10", &columns(1), &[]).err(), Some(seed.into()));
+    let hasher = SetBuilder::new(&policy("bloom:10").with_hasher(KeyHasher::keyed([7; 16])), &columns(1));
+    let hash = DecodeError::WrongHash { expected: 2, found: 1 };
+    assert_eq!(hasher.expect("a builder").finish_append(&old, |_| false).err(), Some(hash.into()));
+    let [id, word] = columns(1);
+    let other = SetColumn::new("other", ValueClass::Date);
+    // The first column that differs is named, or the first that only one of the two sets has.
+    let (fewer, more) = ([id.clone()], [id, word, other]);
+    for (asked, named) in [(&columns(2)[..], "id"), (&fewer, "word"), (&more, "other")] {
+        let error = continued("bloom:10,seed=1", asked, &[]).err();
+        assert_eq!(error, Some(SetBuildError::ColumnName(named.into())));
+    }
     assert!(matches!(continued("bloom:10,seed=1", &columns(1), &first), Err(SetBuildError::FileName(_))));
     let rows = policy("bloom:10").with_transform(filterblock::KeyTransform::Row);
     assert_eq!(SetBuilder::new(&rows, &[]).err(), Some(SetBuildError::Transform));

@@ -777,6 +777,7 @@ public final class FilterBlock {
 
         static Index open(Slice frame, long context, Hash hash, Transform transform) throws Refusal {
             checkFrame(frame, INDEX_MAGIC, context);
+            check(frame.u8(9) != RANGE, Outcome.MISMATCH, "kind");
             check(frame.u8(9) == 0, Outcome.NEWER, "kind");
             checkNumbers(frame, 0xff00);
             check(frame.u64(44) == 0, Outcome.NEWER, "reserved");

@@ -760,6 +760,7 @@ function readIndex(bytes, { context = 0n, ...expected }) {
   checkEnvelope(bytes, INDEX_MAGIC, context);
   const header = readHeader(bytes);
   const payload = bytes.subarray(64);
+  check(bytes[9] !== RANGE, 'mismatch', 'kind');
   check(bytes[9] === 0, 'newer', 'kind');
   checkKnown(header, 0xff00);
   check(isZero(bytes.subarray(44, 52)), 'newer', 'reserved');

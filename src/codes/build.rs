@@ -3,8 +3,7 @@
 use super::crowd::Crowd;
 use super::decode::Bucket;
 use super::{Buckets, ENTRIES_PER_BUCKET, GROUP, Params, Slope, View, max_bucket_bits, sizing};
-use crate::build::{Built, NoRoom, Output, Unbuilt, fault};
-use crate::build::{MAX_PARTS, Partitions, Repeated, Tally, check_sorted};
+use crate::build::{Built, MAX_PARTS, NoRoom, Output, Partitions, Repeated, Tally, Unbuilt, check_sorted, fault};
 use crate::hash::{KeyHash, fast_range};
 use crate::{bits, bytes};
 use std::vec::Vec;

@@ -5,8 +5,7 @@ use super::engine::Engine;
 #[cfg(simd_x86_64)]
 use super::search::search;
 use super::{Buckets, ENTRIES_PER_BUCKET, MAX_REMAINDER_BITS, Params, Plan, Source, View, build};
-use crate::build::Tally;
-use crate::build::{Built, Output};
+use crate::build::{Built, Output, Tally};
 use crate::error::DecodeError;
 use crate::hash::{KeyHash, mix};
 use std::vec::Vec;

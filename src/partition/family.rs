@@ -3,8 +3,7 @@
 use super::lookup::{Index, Lookup};
 use super::order::{self, OrderKey};
 use crate::frame::{OpenError, OpenOptions};
-use crate::hash::KeyHasher;
-use crate::hash::{EntryHasher, KeyTransform};
+use crate::hash::{EntryHasher, KeyHasher, KeyTransform};
 use crate::keys::FilterBlock;
 use crate::kind::RANGES_TAG;
 use crate::query::Query;

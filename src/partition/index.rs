@@ -21,8 +21,7 @@
 use crate::bytes;
 use crate::error::DecodeError;
 use crate::frame::fields::{self, Fields};
-use crate::frame::{self, HEADER_LEN, KIND_AT};
-use crate::frame::{OpenOptions, checksums};
+use crate::frame::{self, HEADER_LEN, KIND_AT, OpenOptions, checksums};
 use crate::hash::{self, EntryHasher};
 use crate::kind::RANGES_TAG;
 

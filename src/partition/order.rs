@@ -11,9 +11,8 @@ pub(super) enum OrderKey<'a> {
     Pair(&'a [u8], &'a [u8]),
 }
 
-/// Returns the order key of the entry of a query; `None` if it has none under the transform: an index does not define the
-/// order keys of an engine's own. An entry that is a
-/// prefix is its own order key, so that it is in one partition; a prefix beside the whole key is added at the key.
+/// Returns the order key of the entry of a query; `None` if it has none under the transform. An entry that is a prefix is
+/// its own order key, so that it is in one partition; a prefix beside the whole key is added at the key.
 #[inline]
 pub(super) fn of_query(transform: KeyTransform, query: Query<'_>) -> Option<OrderKey<'_>> {
     let bytes = match (query, transform) {

@@ -6,8 +6,10 @@ use crate::error::DecodeError;
 #[cfg(feature = "std")]
 use crate::frame::KIND_AT;
 use crate::frame::fields::{self, Fields};
-use crate::frame::{DIGEST_AT, HASH_AT, HEADER_LEN, NUM_ENTRIES_AT, PARAMS_AT, PARAMS_LEN, SEED_AT};
-use crate::frame::{FORMAT_VERSION, MAGIC, OpenOptions, checksums};
+use crate::frame::{
+    DIGEST_AT, FORMAT_VERSION, HASH_AT, HEADER_LEN, MAGIC, NUM_ENTRIES_AT, OpenOptions, PARAMS_AT, PARAMS_LEN, SEED_AT,
+    checksums,
+};
 use crate::hash;
 use crate::hash::KeyTransform;
 use crate::kind::BlockKind;

@@ -5,8 +5,7 @@
 use super::cut::MAX_LEVELS;
 use super::{RangeFilter, RangeFilterBuilder, RangeForm, RangePolicy};
 use crate::bytes::{self, loads_of};
-use crate::frame::checksums;
-use crate::frame::{HEADER_LEN, NUM_ENTRIES_AT, PARAMS_AT, PAYLOAD_LEN_AT};
+use crate::frame::{HEADER_LEN, NUM_ENTRIES_AT, PARAMS_AT, PAYLOAD_LEN_AT, checksums};
 use crate::random::Random;
 use crate::{OpenOptions, hash};
 use core::ops::Bound::{Excluded, Included, Unbounded};

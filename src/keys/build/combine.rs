@@ -2,8 +2,7 @@
 
 use crate::error::HashName;
 use crate::frame::{HEADER_LEN, Header};
-use crate::hash::KeyTransform;
-use crate::hash::XXH3_ID;
+use crate::hash::{KeyTransform, XXH3_ID};
 use crate::keys::FilterBlockReader;
 use crate::keys::kinds::Params;
 use crate::keys::kinds::combine::{BitArray, Operation};

@@ -1,10 +1,9 @@
 //! From hashes to a payload: the kind, its plan, and the repeated hashes.
 
-use crate::build::Tally;
-use crate::build::Unbuilt;
 #[cfg(test)]
 use crate::build::loss;
 use crate::build::{NoRoom, Output};
+use crate::build::{Tally, Unbuilt};
 use crate::error::BuildError;
 use crate::frame::HEADER_LEN;
 use crate::hash::SetSeed;

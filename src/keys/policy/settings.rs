@@ -3,8 +3,7 @@
 use super::Workload;
 use super::sized_kind::{SizedKind, check_bits, check_byte_cap, check_rate, check_shape, closer};
 use crate::error::BuildError;
-use crate::hash::KeyHasher;
-use crate::hash::{CustomTransform, EntryHasher, KeyTransform};
+use crate::hash::{CustomTransform, EntryHasher, KeyHasher, KeyTransform};
 use crate::keys::kinds::Settings;
 use crate::keys::kinds::size::{FilterSize, MILLISLOTS, SALT_BITS};
 use crate::kind::FilterKind;

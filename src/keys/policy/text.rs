@@ -8,8 +8,7 @@
 use super::settings::AUTO;
 use super::{FilterPolicy, Workload};
 use crate::error::{BuildError, ParsePolicyError};
-use crate::hash::{CustomTransform, KeyTransform};
-use crate::hash::{KeyHasher, XXH3_ID};
+use crate::hash::{CustomTransform, KeyHasher, KeyTransform, XXH3_ID};
 use crate::keys::kinds::size::{FilterSize, PROBES, SALT_BITS};
 use crate::kind::FilterKind;
 use core::fmt;

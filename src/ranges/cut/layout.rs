@@ -13,8 +13,7 @@ use super::code::{ByteCode, MAX_LEN, TABLE_LEN};
 use crate::bits;
 use crate::bytes;
 use crate::error::DecodeError;
-use crate::frame::PARAMS_AT;
-use crate::frame::PARAMS_LEN;
+use crate::frame::{PARAMS_AT, PARAMS_LEN};
 
 /// The number of entries of a group; the last group of a level may have fewer.
 pub(crate) const GROUP_LEN: u64 = 64;

@@ -3,8 +3,7 @@
 use crate::bytes;
 use crate::codes::{self, ENTRIES_PER_BUCKET};
 use crate::error::DecodeError;
-use crate::frame::PARAMS_AT;
-use crate::frame::PARAMS_LEN;
+use crate::frame::{PARAMS_AT, PARAMS_LEN};
 
 /// The bit of byte 1 by which this map is known.
 const IS_INTEGERS: u8 = 0b100;

@@ -1,8 +1,7 @@
 use super::super::order::are_ordered;
 use super::super::{RangeFilter, RangeFilterBuilder, RangePolicy};
 use crate::build::fault;
-use crate::frame::checksums;
-use crate::frame::{HEADER_LEN, PARAMS_AT};
+use crate::frame::{HEADER_LEN, PARAMS_AT, checksums};
 use crate::random::Random;
 use crate::{BuildError, DecodeError, OpenOptions, bytes, hash};
 use core::ops::Bound::{self, Excluded, Included, Unbounded};

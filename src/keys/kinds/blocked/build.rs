@@ -2,9 +2,7 @@
 
 use super::engine::Engine;
 use super::{LINE_LEN, Params, line_at};
-use crate::build::Output;
-use crate::build::fault;
-use crate::build::{Groups, MAX_PARTS, Partitions, Repeated, Tally, check_group};
+use crate::build::{Groups, MAX_PARTS, Output, Partitions, Repeated, Tally, check_group, fault};
 use crate::bytes;
 use crate::hash::KeyHash;
 use crate::keys::kinds::seam::{Hashes, Mode, Unbuilt};

@@ -2,9 +2,7 @@
 
 use super::sizing::MAX_NUM_PROBES;
 use super::{Params, parted};
-use crate::build::Output;
-use crate::build::fault;
-use crate::build::{Tally, check_suspects};
+use crate::build::{Output, Tally, check_suspects, fault};
 use crate::bytes;
 use crate::cpu::prefetch;
 use crate::hash::KeyHash;

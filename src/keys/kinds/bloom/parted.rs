@@ -7,8 +7,7 @@
 
 use super::Params;
 use super::build::{count_ones, set};
-use crate::build::fault;
-use crate::build::{MAX_PARTS, Partitions, Repeated, Tally, check_part, group_blocks};
+use crate::build::{MAX_PARTS, Partitions, Repeated, Tally, check_part, fault, group_blocks};
 use crate::bytes;
 use crate::cpu::prefetch;
 use crate::hash::KeyHash;

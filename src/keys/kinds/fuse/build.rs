@@ -5,9 +5,7 @@ use super::peel::{Index, Peeling};
 use super::sizing::TRIED_SEEDS;
 use super::slots::Slots;
 use super::{Layout, Params};
-use crate::build::Output;
-use crate::build::fault;
-use crate::build::{Tally, check_sorted};
+use crate::build::{Output, Tally, check_sorted, fault};
 use crate::keys::kinds::seam::{Built, Hashes, Unbuilt};
 use std::vec::Vec;
 

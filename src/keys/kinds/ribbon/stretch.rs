@@ -12,8 +12,7 @@ use super::search::Part;
 use super::sizing::STRETCH;
 use super::{BUCKET, LIMITS, Params};
 use crate::bits;
-use crate::build::fault;
-use crate::build::{Tally, check_suspects};
+use crate::build::{Tally, check_suspects, fault};
 use crate::keys::kinds::seam::Unbuilt;
 use std::vec::Vec;
 

@@ -156,15 +156,6 @@ proves "the store against crashes, faults, damage and kills" "the full plans of 
 proves "blocks, exhaustively" "every bit, length and field of blocks; hundreds of millions of stored keys; rates to a thousandth"
 proves "the writer's choices" "that the library's writer chooses what the document states, for every number of entries up to 5 000"
 proves "demo, small" "README's command for the demo"
-# demo_of_tests <arguments>...: by the tool that the lane "tests" has built, as `cargo run` would compile it for other
-# features of its dependencies.
-demo_of_tests() {
-  if [ -n "$only" ]; then
-    "${demo[@]/--release/--profile=dev}" "$@"
-  else
-    "$CARGO_TARGET_DIR/debug/filterblock" demo "$@"
-  fi
-}
 
 # Native libraries that comparisons link to. Prints those that are missing.
 missing_engines() {

@@ -94,6 +94,14 @@ bool MayHave(const rocks::TableProperties& table, const std::string& lower, cons
   return may_have;
 }
 
+using TableFilter = std::function<bool(const rocks::TableProperties&)>;
+
+// ReadOptions has the function itself, and since 11.9 a pointer to one of the caller's.
+[[maybe_unused]] void SetTableFilter(const TableFilter& filter, TableFilter* of_options) { *of_options = filter; }
+[[maybe_unused]] void SetTableFilter(const TableFilter& filter, const TableFilter** of_options) {
+  *of_options = &filter;
+}
+
 filterblock_counters_snapshot SnapshotOf(const filterblock_counters* counters) {
   filterblock_counters_snapshot snapshot{};
   snapshot.size = sizeof snapshot;
@@ -161,9 +169,10 @@ RocksdbScan::RocksdbScan(const std::shared_ptr<const RocksdbRangeFilters>& filte
   const std::shared_ptr<filterblock_counters> counters = filters->counters_;
   const auto lower_bound = lower_, upper_bound = upper_;
   const bool verify = filters->verify_;
-  options_.table_filter = [counters, lower_bound, upper_bound, verify](const rocks::TableProperties& table) {
+  table_filter_ = [counters, lower_bound, upper_bound, verify](const rocks::TableProperties& table) {
     return MayHave(table, *lower_bound, *upper_bound, verify, counters.get());
   };
+  SetTableFilter(table_filter_, &options_.table_filter);
 }
 
 }  // namespace filterblock

@@ -21,6 +21,7 @@
 #include <rocksdb/table_properties.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -76,6 +77,9 @@ std::string EndOfPrefix(const ROCKSDB_NAMESPACE::Slice& prefix);
 //
 // An iterator of Read() cannot leave the range: outside of it, rows of the tables that were left out would be missing.
 // So do not change bounds or table_filter of what Read() returns; to scan elsewhere, make another scan.
+//
+// Since 11.2 RocksDB refuses such an iterator, with InvalidArgument, in a column family whose
+// min_tombstones_for_range_conversion is not 0.
 class RocksdbScan {
  public:
   RocksdbScan(const std::shared_ptr<const RocksdbRangeFilters>& filters, const ROCKSDB_NAMESPACE::Slice& lower,
@@ -88,6 +92,7 @@ class RocksdbScan {
  private:
   const std::shared_ptr<const std::string> lower_, upper_;
   const ROCKSDB_NAMESPACE::Slice lower_slice_, upper_slice_;
+  std::function<bool(const ROCKSDB_NAMESPACE::TableProperties&)> table_filter_;
   ROCKSDB_NAMESPACE::ReadOptions options_;
 };
 

@@ -16,8 +16,8 @@
 #if FILTERBLOCK_ROCKSDB_VERSION < 7000
 #error "RocksDB before 7.0 declares these classes itself, and differently"
 #endif
-#if FILTERBLOCK_ROCKSDB_VERSION > 11008 && !defined(FILTERBLOCK_ROCKSDB_INTERFACE_COMPARED)
-#error "newer than RocksDB 11.8: compare filter_policy_internal.h, then define FILTERBLOCK_ROCKSDB_INTERFACE_COMPARED"
+#if FILTERBLOCK_ROCKSDB_VERSION > 11009 && !defined(FILTERBLOCK_ROCKSDB_INTERFACE_COMPARED)
+#error "newer than RocksDB 11.9: compare filter_policy_internal.h, then define FILTERBLOCK_ROCKSDB_INTERFACE_COMPARED"
 #endif
 
 namespace ROCKSDB_NAMESPACE {

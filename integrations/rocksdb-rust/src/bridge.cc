@@ -1,0 +1,289 @@
+// What the crate needs of RocksDB and of its adapter, as functions of C. None of them throws, except where memory is
+// lacking: then the process ends.
+
+#include "filterblock_rocksdb.h"
+#include "filterblock_rocksdb_ranges.h"
+
+#include <rocksdb/c.h>
+#include <rocksdb/comparator.h>
+#include <rocksdb/db.h>
+#include <rocksdb/options.h>
+#include <rocksdb/slice_transform.h>
+#include <rocksdb/table.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+// The structures of RocksDB's C interface, as its db/c.cc defines them; `LayoutIsRocksdbs` tries the first.
+struct rocksdb_options_t {
+  rocksdb::Options rep;
+};
+struct rocksdb_t {
+  rocksdb::DB* rep;
+};
+struct rocksdb_column_family_handle_t {
+  rocksdb::ColumnFamilyHandle* rep;
+  bool immortal;
+};
+
+struct fbr_policy {
+  std::shared_ptr<const rocksdb::FilterPolicy> rep;
+};
+struct fbr_ranges {
+  std::shared_ptr<filterblock::RocksdbRangeFilters> rep;
+};
+// The iterator goes before the scan, which has its bounds.
+struct fbr_scan {
+  filterblock::RocksdbScan scan;
+  std::unique_ptr<rocksdb::Iterator> rows;
+  bool reverse;
+  bool begun;
+};
+
+namespace {
+
+using rocksdb::BlockBasedTableOptions;
+
+const BlockBasedTableOptions* TableOf(const rocksdb::ColumnFamilyOptions& options) {
+  return options.table_factory == nullptr ? nullptr : options.table_factory->GetOptions<BlockBasedTableOptions>();
+}
+
+// Whether options that RocksDB's C interface has set are found where the headers have them.
+bool LayoutIsRocksdbs() {
+  rocksdb_options_t* options = rocksdb_options_create();
+  rocksdb_options_set_max_open_files(options, 4321);
+  rocksdb_options_enable_statistics(options);
+  rocksdb_options_set_write_buffer_size(options, 1234567);
+  rocksdb_options_set_optimize_filters_for_hits(options, 1);
+  rocksdb_options_set_min_tombstones_for_range_conversion(options, 765);
+  rocksdb_block_based_table_options_t* table = rocksdb_block_based_options_create();
+  rocksdb_block_based_options_set_block_size(table, 54321);
+  rocksdb_block_based_options_set_whole_key_filtering(table, 0);
+  rocksdb_block_based_options_set_format_version(table, 5);
+  rocksdb_options_set_block_based_table_factory(options, table);
+  const rocksdb::Options& rep = options->rep;
+  bool same = rep.max_open_files == 4321 && rep.statistics != nullptr && rep.write_buffer_size == 1234567 &&
+              rep.optimize_filters_for_hits && rep.min_tombstones_for_range_conversion == 765;
+  const BlockBasedTableOptions* read = same ? TableOf(rep) : nullptr;
+  same = read != nullptr && read->block_size == 54321 && !read->whole_key_filtering && read->format_version == 5;
+  rocksdb_block_based_options_destroy(table);
+  rocksdb_options_destroy(options);
+  return same;
+}
+
+// Bits: see `Finding` of the crate.
+enum : uint32_t {
+  kNotBlockBased = 1 << 0,
+  kNoPolicy = 1 << 1,
+  kOtherPolicy = 1 << 2,
+  kEqualKeys = 1 << 3,
+  kNoEntries = 1 << 4,
+  kNoneAtBottom = 1 << 5,
+  kNoCollector = 1 << 6,
+  kNotBytewise = 1 << 7,
+  kRangeConversion = 1 << 8,
+};
+
+uint32_t Findings(const rocksdb::ColumnFamilyOptions& options, const rocksdb::FilterPolicy& policy) {
+  uint32_t found = 0;
+  const BlockBasedTableOptions* table = TableOf(options);
+  if (table == nullptr) return kNotBlockBased;
+  if (table->filter_policy == nullptr) found |= kNoPolicy;
+  else if (table->filter_policy->GetId() != policy.GetId()) found |= kOtherPolicy;
+  if (options.comparator->CanKeysWithDifferentByteContentsBeEqual()) found |= kEqualKeys;
+  if (!table->whole_key_filtering && options.prefix_extractor == nullptr) found |= kNoEntries;
+  if (options.optimize_filters_for_hits) found |= kNoneAtBottom;
+  return found;
+}
+
+uint32_t RangeFindings(const rocksdb::ColumnFamilyOptions& options, const filterblock::RocksdbRangeFilters* filters) {
+  uint32_t found = 0;
+  bool collects = false;
+  for (const auto& factory : options.table_properties_collector_factories) collects |= factory.get() == filters;
+  if (!collects) found |= kNoCollector;
+  if (options.comparator != rocksdb::BytewiseComparator()) found |= kNotBytewise;
+  if (options.min_tombstones_for_range_conversion != 0) found |= kRangeConversion;
+  return found;
+}
+
+rocksdb::ColumnFamilyHandle* FamilyOf(rocksdb_t* db, rocksdb_column_family_handle_t* family) {
+  return family == nullptr ? db->rep->DefaultColumnFamily() : family->rep;
+}
+
+}  // namespace
+
+extern "C" {
+
+typedef void (*fbr_sink)(void* context, const char* text, size_t len);
+
+// Counts of a policy in the order of the crate's `Counts`.
+typedef struct {
+  uint64_t values[6];
+} fbr_counts;
+
+typedef struct {
+  const char* key;
+  size_t key_len;
+  const char* value;
+  size_t value_len;
+} fbr_row;
+
+bool fbr_layout() noexcept {
+  static const bool same = LayoutIsRocksdbs();
+  return same;
+}
+
+void fbr_register() noexcept { filterblock::RegisterRocksdbFilterPolicy(); }
+
+// Null if the adapter refuses; then the message is passed to `sink`.
+fbr_policy* fbr_policy_new(const char* upper, const char* bottommost, bool trusted, fbr_sink sink,
+                           void* context) noexcept {
+  filterblock::RocksdbFilterOptions options;
+  options.upper = upper;
+  options.bottommost = bottommost;
+  options.trusted = trusted;
+  std::unique_ptr<fbr_policy> policy(new fbr_policy());
+  const rocksdb::Status status = filterblock::NewRocksdbFilterPolicy(options, &policy->rep);
+  if (status.ok()) return policy.release();
+  const std::string message = status.ToString();
+  sink(context, message.data(), message.size());
+  return nullptr;
+}
+
+fbr_policy* fbr_policy_clone(const fbr_policy* policy) noexcept { return new fbr_policy(*policy); }
+void fbr_policy_free(fbr_policy* policy) noexcept { delete policy; }
+
+// Gives the options a table factory of their own, with the options of the present one: copies of `options` may share that
+// one, and so may an open database.
+bool fbr_policy_set(rocksdb_options_t* options, const fbr_policy* policy) noexcept {
+  const BlockBasedTableOptions* present = TableOf(options->rep);
+  if (present == nullptr) return false;
+  BlockBasedTableOptions table = *present;
+  table.filter_policy = policy->rep;
+  options->rep.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  return true;
+}
+
+uint32_t fbr_findings(const rocksdb_options_t* options, const fbr_policy* policy) noexcept {
+  return Findings(options->rep, *policy->rep);
+}
+
+// The policy that a database has, null if it is not one of the adapter's.
+fbr_policy* fbr_policy_of(rocksdb_t* db, rocksdb_column_family_handle_t* family) noexcept {
+  const rocksdb::Options options = db->rep->GetOptions(FamilyOf(db, family));
+  const BlockBasedTableOptions* table = TableOf(options);
+  filterblock::RocksdbFilterCounts counts;
+  if (table == nullptr || table->filter_policy == nullptr ||
+      !filterblock::ReadRocksdbFilterCounts(*table->filter_policy, &counts)) {
+    return nullptr;
+  }
+  return new fbr_policy{table->filter_policy};
+}
+
+// Passes the id of the policy that a database has to `sink`, unless it has none. Returns false if the tables cannot be read.
+bool fbr_in_use(rocksdb_t* db, rocksdb_column_family_handle_t* family, const fbr_policy* policy, uint32_t* findings,
+                uint64_t* tables, uint64_t* without, fbr_sink sink, void* context) noexcept {
+  rocksdb::ColumnFamilyHandle* handle = FamilyOf(db, family);
+  const rocksdb::Options options = db->rep->GetOptions(handle);
+  *findings = Findings(options, *policy->rep);
+  const BlockBasedTableOptions* table = TableOf(options);
+  if (table != nullptr && table->filter_policy != nullptr) {
+    const std::string id = table->filter_policy->GetId();
+    sink(context, id.data(), id.size());
+  }
+  rocksdb::TablePropertiesCollection all;
+  if (!db->rep->GetPropertiesOfAllTables(handle, &all).ok()) return false;
+  *tables = all.size();
+  *without = 0;
+  for (const auto& [path, properties] : all) *without += properties->filter_size == 0;
+  return true;
+}
+
+void fbr_policy_counts(const fbr_policy* policy, fbr_counts* counts) noexcept {
+  filterblock::RocksdbFilterCounts read;
+  filterblock::ReadRocksdbFilterCounts(*policy->rep, &read);
+  *counts = {{read.built, read.unfinished, read.damaged, read.newer, read.mismatch, read.not_built}};
+}
+
+// -1 without statistics, 0 if something is found, 1 if nothing is.
+int fbr_policy_verdict(const fbr_policy* policy, const rocksdb_options_t* options, fbr_sink sink,
+                       void* context) noexcept {
+  if (options->rep.statistics == nullptr) return -1;
+  bool is_fine = false;
+  const std::string text = filterblock::RocksdbFilterVerdict(*policy->rep, *options->rep.statistics, &is_fine);
+  sink(context, text.data(), text.size());
+  return is_fine;
+}
+
+fbr_ranges* fbr_ranges_new(const char* policy, bool verify, fbr_sink sink, void* context) noexcept {
+  std::unique_ptr<fbr_ranges> ranges(new fbr_ranges());
+  const rocksdb::Status status = filterblock::RocksdbRangeFilters::New(policy, &ranges->rep, verify);
+  if (status.ok()) return ranges.release();
+  const std::string message = status.ToString();
+  sink(context, message.data(), message.size());
+  return nullptr;
+}
+
+fbr_ranges* fbr_ranges_clone(const fbr_ranges* ranges) noexcept { return new fbr_ranges(*ranges); }
+void fbr_ranges_free(fbr_ranges* ranges) noexcept { delete ranges; }
+
+void fbr_ranges_set(rocksdb_options_t* options, const fbr_ranges* ranges) noexcept {
+  options->rep.table_properties_collector_factories.push_back(ranges->rep);
+}
+
+uint32_t fbr_range_findings(const rocksdb_options_t* options, const fbr_ranges* ranges) noexcept {
+  return RangeFindings(options->rep, ranges->rep.get());
+}
+
+uint32_t fbr_ranges_in_use(rocksdb_t* db, rocksdb_column_family_handle_t* family, const fbr_ranges* ranges) noexcept {
+  return RangeFindings(db->rep->GetOptions(FamilyOf(db, family)), ranges->rep.get());
+}
+
+// In the order of the crate's `RangeCounts`.
+void fbr_ranges_counts(const fbr_ranges* ranges, fbr_counts* counts) noexcept {
+  const filterblock::RocksdbRangeFilters::Counts read = ranges->rep->counts();
+  *counts = {{read.built, read.unfinished, read.asked, read.skipped, read.unusable, 0}};
+}
+
+bool fbr_ranges_verdict(const fbr_ranges* ranges, fbr_sink sink, void* context) noexcept {
+  bool is_fine = false;
+  const std::string text = ranges->rep->Verdict(&is_fine);
+  sink(context, text.data(), text.size());
+  return is_fine;
+}
+
+// Bounds of length 0 are no bounds. Total order: a prefix extractor does not keep rows of other prefixes back.
+fbr_scan* fbr_scan_new(rocksdb_t* db, rocksdb_column_family_handle_t* family, const fbr_ranges* ranges,
+                       const char* lower, size_t lower_len, const char* upper, size_t upper_len, bool reverse) noexcept {
+  rocksdb::ReadOptions read;
+  read.total_order_seek = true;
+  std::unique_ptr<fbr_scan> scan(
+      new fbr_scan{{ranges->rep, {lower, lower_len}, {upper, upper_len}, read}, nullptr, reverse, false});
+  scan->rows.reset(db->rep->NewIterator(scan->scan.Read(), FamilyOf(db, family)));
+  return scan.release();
+}
+
+// 1 with the next row, whose bytes are valid until the next call; 0 at the end; -1 with a message.
+int fbr_scan_next(fbr_scan* scan, fbr_row* row, fbr_sink sink, void* context) noexcept {
+  rocksdb::Iterator& rows = *scan->rows;
+  if (!scan->begun) {
+    scan->reverse ? rows.SeekToLast() : rows.SeekToFirst();
+    scan->begun = true;
+  } else if (rows.Valid()) {
+    scan->reverse ? rows.Prev() : rows.Next();
+  }
+  if (rows.Valid()) {
+    *row = {rows.key().data(), rows.key().size(), rows.value().data(), rows.value().size()};
+    return 1;
+  }
+  const rocksdb::Status status = rows.status();
+  if (status.ok()) return 0;
+  const std::string message = status.ToString();
+  sink(context, message.data(), message.size());
+  return -1;
+}
+
+void fbr_scan_free(fbr_scan* scan) noexcept { delete scan; }
+
+}  // extern "C"

@@ -9,7 +9,7 @@ use core::ops::{Bound, RangeBounds};
 /// | query | filter of keys | filter of ranges |
 /// |---|---|---|
 /// | `Key` | by the key's entry, if it has one | as the range of this key alone |
-/// | `Prefix` | if prefixes are entries, by the leading bytes of the transform's length; *maybe* if there are fewer | for a prefix of any length |
+/// | `Prefix` | if prefixes are entries, by the leading bytes that the transform makes of it; *maybe* if there are fewer | for a prefix of any length |
 /// | `Row` | if rows are entries | *maybe* |
 /// | `Cell` | if rows with columns are entries; if rows are, by the row | *maybe* |
 /// | `Entry` | if the engine's own transform made it | *maybe* |

@@ -108,6 +108,7 @@ impl Case {
             2 => KeyTransform::RowColumn,
             3 => KeyTransform::FixedPrefix { len: param },
             4 => KeyTransform::WholeKeyAndPrefix { len: param },
+            5 => KeyTransform::DelimitedPrefix { delimiter: param as u8, levels: (param >> 8) as u8 },
             id => CustomTransform::new(id | 128, param).map_or(KeyTransform::WholeKey, KeyTransform::Custom),
         }
     }

@@ -422,7 +422,7 @@ def test_identities():
             fb.file_identity(*parts)
 
 
-@pytest.mark.parametrize("transform", ["prefix:4", "row", "row+column", "whole-key+prefix:4", "custom:200:0"])
+@pytest.mark.parametrize("transform", ["prefix:4", "row", "row+column", "whole-key+prefix:4", "custom:200:0", "delimited:/"])
 def test_other_transforms_are_no_policies_here(transform):
     policy = f"ribbon:fpr=1%,transform={transform}"
     for call in (

@@ -22,7 +22,7 @@ impl fmt::Display for HashName {
 pub struct TransformId {
     /// The id: below 128 the format's, from 128 on an engine's own.
     pub id: u8,
-    /// The parameter: the length of the prefix, or of the engine's own meaning.
+    /// The parameter: the length of the prefix, the delimiter and 256 times the levels, or of the engine's own meaning.
     pub param: u16,
 }
 
@@ -35,6 +35,14 @@ impl fmt::Display for TransformId {
             2 => f.write_str("row+column"),
             3 => write!(f, "prefix:{param}"),
             4 => write!(f, "whole-key+prefix:{param}"),
+            5 => {
+                let (delimiter, levels) = (param & 0xff, param >> 8);
+                match u8::try_from(delimiter).ok().filter(|byte| byte.is_ascii_graphic() && !b",:".contains(byte)) {
+                    Some(byte) => write!(f, "delimited:{}", char::from(byte))?,
+                    None => write!(f, "delimited:{delimiter:#04x}")?,
+                }
+                if levels == 255 { Ok(()) } else { write!(f, ":{levels}") }
+            }
             _ => write!(f, "custom:{id}:{param}"),
         }
     }

@@ -126,8 +126,9 @@ impl EntryHasher {
     }
 
     /// Returns the hashes of all entries of a key that is one byte string, for a builder: none, one, or under
-    /// [`KeyTransform::WholeKeyAndPrefix`] up to two, the key and its prefix. A filter that lacks one of them denies a
-    /// stored key, or its prefix.
+    /// [`KeyTransform::WholeKeyAndPrefix`] up to two, the key and its prefix, and under
+    /// [`KeyTransform::DelimitedPrefix`] up to as many as it has levels. A filter that lacks one of them denies a stored
+    /// key, or its prefix.
     ///
     /// There is also none if keys of one part have no entry at all (rows, rows with columns), and under an engine's own
     /// transform without code: a filter of such hashes would be empty, and deny the rows, or the entries that the
@@ -152,12 +153,14 @@ impl EntryHasher {
     /// # }
     /// ```
     #[inline]
-    pub fn hash_entries(&self, key: &[u8]) -> impl Iterator<Item = KeyHash> + use<> {
-        let prefix = match self.transform {
-            KeyTransform::WholeKeyAndPrefix { .. } => self.hash_prefix(key),
-            _ => None,
+    pub fn hash_entries<'k>(&self, key: &'k [u8]) -> impl Iterator<Item = KeyHash> + use<'k> {
+        let whole = match self.transform {
+            KeyTransform::FixedPrefix { .. } | KeyTransform::DelimitedPrefix { .. } => None,
+            _ => self.hash_key(key),
         };
-        self.hash_key(key).into_iter().chain(prefix)
+        let (hasher, form) = (self.hasher.clone(), self.transform.prefix_form());
+        let hash = move |prefix: &[u8]| hasher.hash(prefix).of_form(|| form.unwrap_or_default().to_wire());
+        whole.into_iter().chain(self.transform.prefixes_of(key).map(hash))
     }
 
     /// Returns the hash of the entry that answers for a key which is one byte string. A builder may need more: see
@@ -196,13 +199,10 @@ impl EntryHasher {
         }
     }
 
-    /// Returns the hash of the entry that answers for all keys with the prefix of `key` that has the transform's
-    /// length.
+    /// Returns the hash of the entry that answers for all keys with the prefix of `key` that the transform makes.
     #[inline]
     pub(crate) fn hash_prefix(&self, key: &[u8]) -> Option<KeyHash> {
-        let len = self.transform.prefix_len()?;
-        let prefix = key.get(..usize::from(len))?;
-        Some(self.hash_form(prefix, KeyTransform::FixedPrefix { len }))
+        Some(self.hash_form(self.transform.prefix_of(key)?, self.transform.prefix_form()?))
     }
 
     /// Returns the hash of the entry that answers for a row with any columns.

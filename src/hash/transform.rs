@@ -1,4 +1,17 @@
 //! Transforms of a table's keys to a filter's entries.
+//!
+//! # Directories
+//!
+//! A scan of all keys that begin with P may be denied by a filter of prefixes only if every such key has the prefix that
+//! is queried as an entry. Fixed lengths have this property, and so has the prefix up to the n-th delimiter. The prefix
+//! up to the *last* delimiter has not: the key `a/b/c` would have the entry `a/b/` alone, and a scan of `a/` that is
+//! answered by the entry `a/` would miss it. So [`KeyTransform::DelimitedPrefix`] makes an entry of each prefix that ends
+//! with one of the first n delimiters, and a query takes the longest one of P: each key that begins with P has it,
+//! whether P ends with the delimiter or not. If P has no delimiter, there is none, and the answer is *maybe*.
+//!
+//! The entries above the last level cost little, as a directory has more than one child: the demo's six tables hold
+//! 200 000 rows in 109 206 directories of the last level, counted by table, and 27 659 above these. At 10 bits an entry
+//! that is 6.8 bits a row in place of 5.5, and a scan of a whole host is answered, too.
 
 use crate::error::{BuildError, DecodeError, TransformId};
 
@@ -28,6 +41,19 @@ pub enum KeyTransform {
     WholeKeyAndPrefix {
         /// The length of the prefix in bytes.
         len: u16,
+    },
+    /// The prefixes of the key that end with one of its first `levels` delimiters, as a path has its directories: under
+    /// `/` and 2, `a/b/c/d` has the entries `a/` and `a/b/`. Queries have the longest of them; keys without a delimiter
+    /// have none, so their tables must be read. A key has up to `levels` entries, each of which is hashed.
+    ///
+    /// Scans of any prefix are answered by its longest such prefix. A delimiter is one byte, and is not escaped: the
+    /// answers are right whatever the bytes of keys mean, and precise if the delimiter separates what scans begin with.
+    DelimitedPrefix {
+        /// The byte that ends the prefixes.
+        delimiter: u8,
+        /// The greatest number of delimiters in a prefix. With 0 no key has an entry and every query passes: blocks that
+        /// have it are read, and a policy's text is refused.
+        levels: u8,
     },
     /// The embedding engine's own transform.
     Custom(CustomTransform),
@@ -72,6 +98,7 @@ impl KeyTransform {
             Self::RowColumn => (2, 0),
             Self::FixedPrefix { len } => (3, len),
             Self::WholeKeyAndPrefix { len } => (4, len),
+            Self::DelimitedPrefix { delimiter, levels } => (5, delimiter as u16 | (levels as u16) << 8),
             Self::Custom(custom) => (custom.id, custom.param),
         };
         TransformId { id, param }
@@ -90,24 +117,31 @@ impl KeyTransform {
             }
             (3, len) => Self::FixedPrefix { len },
             (4, len) => Self::WholeKeyAndPrefix { len },
-            (5..=127, _) => return Err(DecodeError::UnknownTransform { found: id }),
+            (5, param) => Self::DelimitedPrefix { delimiter: (param & 0xff) as u8, levels: (param >> 8) as u8 },
+            (6..=127, _) => return Err(DecodeError::UnknownTransform { found: id }),
             (128.., param) => Self::Custom(CustomTransform { id, param }),
         })
     }
 
     /// Returns the entry that answers for a key which is one byte string, or `None` if it has none because it is
-    /// shorter than the prefix, or entries are made of two-part keys or by an engine's code.
+    /// shorter than the prefix, lacks a delimiter, or entries are made of two-part keys or by an engine's code. A key may
+    /// have more entries: see [`EntryHasher::hash_entries`](crate::EntryHasher::hash_entries).
     ///
     /// ```
     /// use filterblock::KeyTransform;
     /// let transform = KeyTransform::FixedPrefix { len: 3 };
     /// assert_eq!(transform.entry_of(b"user42"), Some(&b"use"[..]));
     /// assert_eq!(transform.entry_of(b"us"), None);
+    /// let directories: KeyTransform = "delimited:/:2".parse()?;
+    /// assert_eq!(directories.entry_of(b"a/b/c/d"), Some(&b"a/b/"[..]));
+    /// assert_eq!(directories.entry_of(b"a/b"), Some(&b"a/"[..]));
+    /// assert_eq!(directories.entry_of(b"a"), None);
+    /// # Ok::<(), filterblock::ParsePolicyError>(())
     /// ```
     pub fn entry_of(self, key: &[u8]) -> Option<&[u8]> {
         match self {
             Self::WholeKey | Self::WholeKeyAndPrefix { .. } => Some(key),
-            Self::FixedPrefix { .. } => self.prefix_of(key),
+            Self::FixedPrefix { .. } | Self::DelimitedPrefix { .. } => self.prefix_of(key),
             Self::Row | Self::RowColumn | Self::Custom(_) => None,
         }
     }
@@ -115,13 +149,34 @@ impl KeyTransform {
     /// Returns the entry that answers whether the table may contain a key with the prefix of `key`, or `None` if
     /// prefixes are not entries, or `key` is shorter than them.
     pub(crate) fn prefix_of(self, key: &[u8]) -> Option<&[u8]> {
-        key.get(..usize::from(self.prefix_len()?))
+        match self {
+            Self::FixedPrefix { len } | Self::WholeKeyAndPrefix { len } => key.get(..len.into()),
+            Self::DelimitedPrefix { .. } => self.prefixes_of(key).last(),
+            _ => None,
+        }
     }
 
-    /// Returns the length of the prefixes that are entries.
-    pub(crate) const fn prefix_len(self) -> Option<u16> {
+    /// Returns the entries of a key that are its prefixes, the shortest first: those that answer for scans.
+    ///
+    /// ```
+    /// let directories: filterblock::KeyTransform = "delimited:/".parse()?;
+    /// assert!(directories.prefixes_of(b"a/b/c").eq([&b"a/"[..], b"a/b/"]));
+    /// # Ok::<(), filterblock::ParsePolicyError>(())
+    /// ```
+    pub fn prefixes_of(self, key: &[u8]) -> impl Iterator<Item = &[u8]> {
+        let (fixed, delimiter, levels) = match self {
+            Self::DelimitedPrefix { delimiter, levels } => (None, delimiter, levels),
+            _ => (self.prefix_of(key), 0, 0),
+        };
+        let ends = key.iter().zip(1..).filter(move |&(&byte, _)| byte == delimiter).take(levels.into());
+        fixed.into_iter().chain(ends.map(|(_, end)| &key[..end]))
+    }
+
+    /// Returns the one form of the entries that are prefixes.
+    pub(crate) const fn prefix_form(self) -> Option<Self> {
         match self {
-            Self::FixedPrefix { len } | Self::WholeKeyAndPrefix { len } => Some(len),
+            Self::FixedPrefix { len } | Self::WholeKeyAndPrefix { len } => Some(Self::FixedPrefix { len }),
+            Self::DelimitedPrefix { .. } => Some(self),
             _ => None,
         }
     }

@@ -26,8 +26,9 @@ macro_rules! key_queries {
                 self.may_contain_any(self.entries().hash_key(key))
             }
 
-            /// Returns whether the table may contain a key with the prefix of `key` that has the transform's length.
-            /// The answer is *maybe* if prefixes are not entries, or `key` is shorter.
+            /// Returns whether the table may contain a key that begins with `key`: by the prefix of `key` that the
+            /// transform makes, which has its length, or ends with its delimiter. The answer is *maybe* if prefixes are
+            /// not entries, or `key` is shorter, or has no delimiter.
             #[must_use]
             #[inline]
             pub fn may_contain_prefix(&self, key: &[u8]) -> bool {

@@ -48,6 +48,7 @@
 //! | row | the row | the row | `add_row`, `add_row_column`; `Row`, `Cell` |
 //! | fixed prefix | the prefix | the prefix | `add_key`; `Key`, `Prefix` |
 //! | whole key and prefix | the key | the key; its prefix | `add_key`; `Key`, `Prefix` |
+//! | delimited prefix | the key | its prefixes | `add_key`; `Key`, `Prefix` |
 //! | row and column | the row, each zero byte followed by 1; two zero bytes; the column | [`row_column_entry`] | `add_row_column`; `Cell` |
 //! | an engine's own | given | given | `add_entry`; `Entry` |
 //! | (filters of ranges) | the key | the key | `add_key`; `Key`, `Prefix`, `Range` |
@@ -57,8 +58,9 @@
 //!
 //! [`row_column_entry`]: crate::KeyTransform::row_column_entry
 //!
-//! A key shorter than a fixed prefix has no entry: it is counted, not added, and the answer for it is *maybe*. A fixed
-//! prefix is stored once, in one partition, because it is its own order key: it cannot span two.
+//! A key shorter than a fixed prefix, or without a delimiter, has no entry: it is counted, not added, and the answer for
+//! it is *maybe*. A fixed prefix is stored once, in one partition, because it is its own order key: it cannot span two. A
+//! delimited one is in each partition that has keys with it.
 //!
 //! Under an engine's own transform, the index does not define its order keys. So the answer for a key is *maybe*, with
 //! or without [code](crate::FilterPolicy::with_custom_transform), and `add_key` refuses. Several entries may be added at

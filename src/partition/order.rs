@@ -12,7 +12,7 @@ pub(super) enum OrderKey<'a> {
 }
 
 /// Returns the order key of the entry of a query; `None` if it has none under the transform. An entry that is a prefix is
-/// its own order key, so that it is in one partition; a prefix beside the whole key is added at the key.
+/// its own order key, so that it is in one partition; one beside the whole key, and a delimited one, is added at the key.
 #[inline]
 pub(super) fn of_query(transform: KeyTransform, query: Query<'_>) -> Option<OrderKey<'_>> {
     let bytes = match (query, transform) {

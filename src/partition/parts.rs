@@ -79,6 +79,12 @@ impl Part<Keys> for KeysPart {
             return builder.fail(PartitionBuildError::Transform { transform });
         }
         match transform.entry_of(key) {
+            // The directories of sorted keys are not sorted. The filter drops those that repeat.
+            Some(_) if matches!(transform, KeyTransform::DelimitedPrefix { .. }) => {
+                builder.advance(key, store)?;
+                builder.open.filter.add_key(key);
+                Ok(())
+            }
             Some(order_key) => builder.add(order_key, builder.entries().hash_entries(key), store),
             None => {
                 builder.check()?;

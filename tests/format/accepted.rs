@@ -4,84 +4,24 @@
 use crate::*;
 
 /// Values that are in their range, at its ends, and just outside of it.
-const KINDS: &[&str] = &["bloom", "blocked", "golomb", "ribbon", "fuse", "auto"];
-const SIZES: &[&str] = &[
-    "2",
-    "1.999",
-    "2.001",
-    "3.3",
-    "8",
-    "9.9",
-    "10",
-    "16",
-    "33.333",
-    "63.999",
-    "64",
-    "64.001",
-    "1e1",
-    "fpr=0.5",
-    "fpr=25%",
-    "fpr=0.2",
-    "fpr=1%",
-    "fpr=0.001",
-    "fpr=1e-6",
-    "fpr=1e-9",
-    "fpr=1e-12",
-    "fpr=9.094947017729282e-13",
-    "fpr=5e-14",
-    "fpr=0",
-    "max=63",
-    "max=64",
-    "max=65",
-    "max=100",
-    "max=0x400",
-    "max=4096",
-    "max=18446744073709551615",
-    "bytes=64,probes=1",
-    "bytes=65,probes=1",
-    "bytes=65,probes=64",
-    "bytes=4096,probes=7",
-    "bytes=100000,probes=33",
-    "bytes=4097,probes=0",
-    "bytes=4097,probes=65",
-];
-const SETTINGS: &[&str] = &[
-    "seed=0",
-    "seed=7",
-    "seed=0xffffffffffffffff",
-    "transform=whole-key",
-    "transform=prefix:1",
-    "transform=prefix:8",
-    "transform=prefix:0",
-    "transform=prefix:65535",
-    "transform=whole-key+prefix:3",
-    "transform=row",
-    "transform=row+column",
-    "transform=custom:128:0",
-    "transform=custom:127:0",
-    "salt_bits=0",
-    "salt_bits=3",
-    "salt_bits=6",
-    "salt_bits=7",
-    "slots_per_key=0.95",
-    "slots_per_key=0.949",
-    "slots_per_key=1.2",
-    "slots_per_key=NaN",
-    "self_check=on",
-    "self_check=off",
-    "level=0",
-    "level=255",
-    "queries=0",
-    "queries=18446744073709551615",
-    "read_ns=0",
-    "read_ns=4294967295",
-    "byte_ns=0",
-    "byte_ns=4294967295",
-];
+const KINDS: &str = "bloom blocked golomb ribbon fuse auto";
+const SIZES: &str = "2 1.999 2.001 3.3 8 9.9 10 16 33.333 63.999 64 64.001 1e1 fpr=0.5 fpr=25% fpr=0.2 fpr=1% fpr=0.001 \
+    fpr=1e-6 fpr=1e-9 fpr=1e-12 fpr=9.094947017729282e-13 fpr=5e-14 fpr=0 max=63 max=64 max=65 max=100 \
+    max=0x400 max=4096 max=18446744073709551615 bytes=64,probes=1 bytes=65,probes=1 bytes=65,probes=64 \
+    bytes=4096,probes=7 bytes=100000,probes=33 bytes=4097,probes=0 bytes=4097,probes=65";
+const SETTINGS: &str = "seed=0 seed=7 seed=0xffffffffffffffff transform=whole-key transform=prefix:1 transform=prefix:8 \
+    transform=prefix:0 transform=prefix:65535 transform=whole-key+prefix:3 transform=delimited:/ \
+    transform=delimited:0x00:2 transform=row transform=row+column transform=custom:128:0 \
+    transform=custom:127:0 salt_bits=0 salt_bits=3 salt_bits=6 salt_bits=7 slots_per_key=0.95 \
+    slots_per_key=0.949 slots_per_key=1.2 slots_per_key=NaN self_check=on self_check=off level=0 level=255 \
+    queries=0 queries=18446744073709551615 read_ns=0 read_ns=4294967295 byte_ns=0 byte_ns=4294967295";
 
 /// A text of the grammar, with up to three settings.
 fn text(number: u64) -> String {
-    let pick = |list: &[&'static str], number: u64| list[number as usize % list.len()];
+    let pick = |list: &'static str, number: u64| {
+        let texts: Vec<&str> = list.split(' ').collect();
+        texts[number as usize % texts.len()]
+    };
     let mut text = format!("{}:{}", pick(KINDS, number), pick(SIZES, number >> 8));
     (0..number >> 60 & 3).for_each(|i| text.extend([",", pick(SETTINGS, number >> (20 + 10 * i))]));
     text

@@ -9,9 +9,7 @@ fn entry_of(transform: KeyTransform, query: &str) -> Option<Vec<u8>> {
     let bytes = |i: usize| unhex(parts[i]);
     match (parts[0], transform) {
         ("key", _) => transform.entry_of(&bytes(1)).map(<[u8]>::to_vec),
-        ("prefix", KeyTransform::FixedPrefix { len } | KeyTransform::WholeKeyAndPrefix { len }) => {
-            bytes(1).get(..len.into()).map(<[u8]>::to_vec)
-        }
+        ("prefix", _) => transform.prefixes_of(&bytes(1)).last().map(<[u8]>::to_vec),
         ("row" | "cell", KeyTransform::Row) => Some(bytes(1)),
         ("cell", KeyTransform::RowColumn) => {
             let mut entry = Vec::new();
@@ -40,6 +38,7 @@ fn transform_vectors() {
         KeyTransform::RowColumn,
         KeyTransform::FixedPrefix { len: 3 },
         KeyTransform::WholeKeyAndPrefix { len: 3 },
+        KeyTransform::DelimitedPrefix { delimiter: b'p', levels: 2 },
     ];
     let (hasher, mut lines) = (KeyHasher::new(7), Vec::new());
     for transform in transforms {
@@ -53,7 +52,8 @@ fn transform_vectors() {
         let block = Shape::Fuse { fingerprint_bits: 32, log2_segment_len: 1, num_segments: 4 }.block(&header, &hashes);
         lines.push(format!("{id} {param} {}", hex(&block)));
         let reader = FilterBlockReader::open(&block).expect("a block");
-        for query in stored.iter().chain(&absent) {
+        let pear = [format!("key:{}", hex(b"pear")), format!("prefix:{}", hex(b"p"))];
+        for query in stored.iter().chain(&absent).chain(pear.iter().filter(|_| id == 5)) {
             let parts: Vec<Vec<u8>> = query.split(':').skip(1).map(unhex).collect();
             let maybe = match query.split(':').next() {
                 Some("key") => reader.may_contain(&parts[0]),

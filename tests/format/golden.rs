@@ -34,6 +34,7 @@ fn key_sets() -> Vec<(&'static str, Vec<Vec<u8>>)> {
         ("long", (1..=3u8).map(|i| (0..65_536u32).map(|j| (j as u8).wrapping_mul(i) ^ i).collect()).collect()),
         ("thousand", words(1_000)),
         ("prefixes", words(1_000).iter().map(|word| word[..17].to_vec()).collect()),
+        ("paths", words(1_000).iter().map(|word| word[..18].to_vec()).collect()),
         ("cells", words(500).iter().flat_map(|row| [&b"title"[..], b""].map(|column| cell(row, column))).collect()),
         ("many", words(9_000)),
         // Of two bytes, so that their file is short.
@@ -97,7 +98,7 @@ pub fn cases() -> Vec<Case> {
         let case = &cases[i];
         if case.name.starts_with("fuse")
             && case.name != "fuse-crowd-32bits"
-            && !["none", "one", "two", "equal", "long"].contains(&case.keys)
+            && !["none", "one", "two", "equal", "long", "paths"].contains(&case.keys)
         {
             let denser = Case { name: format!("{}-aside", case.name), ..case.clone() };
             cases[i].is_earlier = true;
@@ -126,6 +127,8 @@ fn all_cases() -> Vec<Case> {
         add("cells-rate-context", "cells", rate.with_transform(KeyTransform::RowColumn), 0x0123_4567_89ab_cdef, false);
         let capped = capped(kind, 1_500);
         add("prefixes-1500bytes", "prefixes", capped.with_transform(KeyTransform::FixedPrefix { len: 17 }), 1, false);
+        let paths = KeyTransform::DelimitedPrefix { delimiter: b'/', levels: 2 };
+        add("paths-10bits", "paths", bits(10.0).with_transform(paths), 0, false);
         for keys in ["none", "twenty", "thousand"] {
             add(&format!("{keys}-10bits-compact"), keys, bits(10.0).with_seed(7), 0, true);
         }

@@ -12,6 +12,7 @@ const NUM_KEYS: usize = 1000;
 const WHOLE: KeyTransform = KeyTransform::WholeKey;
 const PREFIX: KeyTransform = KeyTransform::FixedPrefix { len: 4 };
 const BOTH: KeyTransform = KeyTransform::WholeKeyAndPrefix { len: 4 };
+const PATHS: KeyTransform = KeyTransform::DelimitedPrefix { delimiter: b'/', levels: 2 };
 
 fn policy(transform: KeyTransform) -> FilterPolicy {
     "blocked:20,seed=7".parse::<FilterPolicy>().expect("a policy").with_transform(transform)
@@ -75,6 +76,12 @@ fn in_form(
 ) -> Tried {
     let filter = open(built(&policy(transform), add)?, &anything().expect(&policy(transform)))?;
     count_denied(|key| ask(&filter, key))
+}
+
+/// Adds the hash that a lookup has, though the key may have more entries.
+fn add_one_entry(builder: &mut FilterBlockBuilder, key: &[u8]) {
+    let hash = builder.policy().entry_hasher().hash_key(key);
+    hash.into_iter().for_each(|hash| builder.add_hash(hash));
 }
 
 fn ask_row(filter: &FilterBlock<Vec<u8>>, row: &[u8]) -> bool {
@@ -162,6 +169,26 @@ const NOTICED: &[Row] = &[
     }),
     ("keys that are all shorter than the prefix", Maybe, || {
         in_form(KeyTransform::FixedPrefix { len: 100 }, FilterBlockBuilder::add_key, FilterBlock::may_contain)
+    }),
+    ("part of a name as a prefix, under delimited", Maybe, || {
+        in_form(PATHS, FilterBlockBuilder::add_key, |filter, key| {
+            (0..=key.len()).all(|len| filter.may_contain_prefix(&key[..len]))
+        })
+    }),
+    ("a prefix with another delimiter, under delimited", Maybe, || {
+        in_form(PATHS, FilterBlockBuilder::add_key, |filter, key| {
+            filter.may_contain_prefix(&[&key[..4], b":"].concat())
+        })
+    }),
+    ("a prefix without its delimiter as an entry", Refused, || {
+        in_form(PATHS, |builder, key| builder.add_entry(&key[..4]), FilterBlock::may_contain_prefix)
+    }),
+    ("the longest prefix of a key as an entry, without the others", Maybe, || {
+        let add = |builder: &mut FilterBlockBuilder, key: &[u8]| builder.add_entry(&[key, b"/"].concat());
+        in_form(PATHS, add, FilterBlock::may_contain_prefix)
+    }),
+    ("prefixes to two levels, with three expected", Refused, || {
+        opened_with_another(&policy(PATHS), &policy("delimited:/:3".parse().expect("a transform")))
     }),
     ("keys under a transform without its code", Refused, || {
         let transform = KeyTransform::Custom(CustomTransform::new(200, 0).expect("legal"));
@@ -276,11 +303,11 @@ const UNNOTICED: &[Row] = &[
         in_form(WHOLE, |builder, key| builder.add_key(&key[..4]), FilterBlock::may_contain)
     }),
     ("under `whole-key+prefix`, one of a key's two entries is added", Denies, || {
-        let add = |builder: &mut FilterBlockBuilder, key: &[u8]| {
-            let hash = builder.policy().entry_hasher().hash_key(key);
-            hash.into_iter().for_each(|hash| builder.add_hash(hash));
-        };
-        in_form(BOTH, add, FilterBlock::may_contain_prefix)
+        in_form(BOTH, add_one_entry, FilterBlock::may_contain_prefix)
+    }),
+    ("under `delimited`, only the longest of a key's prefixes is added, by its hash", Denies, || {
+        let add = |builder: &mut FilterBlockBuilder, key: &[u8]| add_one_entry(builder, &[key, b"/page"].concat());
+        in_form(PATHS, add, FilterBlock::may_contain_prefix)
     }),
     ("rows are added by `hash_entries`, which has no entries of them", Denies, || {
         let add = |builder: &mut FilterBlockBuilder, key: &[u8]| {

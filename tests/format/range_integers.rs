@@ -176,24 +176,11 @@ fn policies_with_a_rate() {
         assert_eq!(policy.to_string(), shown);
         assert_eq!(parse(shown), Ok(policy));
     }
-    for text in [
-        "range:fpr=1%",
-        "range:fpr=1%,self_check=off",
-        "range:fpr=1%,len=0",
-        "range:fpr=60%,len=2",
-        "range:fpr=0,len=2",
-        "range:fpr=nan,len=2",
-        "range:fpr=-1%,len=2",
-        "range:fpr=1%,len=1073741824",
-        "range:fpr=1%,len=2,len=2",
-        "range:fpr=1%,len=2,self_check=on,",
-        "range:14,len=2",
-        "range:14,form=integers",
-        "range:fpr=1%,form=integers,len=2",
-        "range:fpr=1%,len=2,form=cut",
-        "range:fpr=1%,len=2,self_check=off,form=integers",
-        "range:len=2,fpr=1%",
-    ] {
+    let refused = "range:fpr=1% range:fpr=1%,self_check=off range:fpr=1%,len=0 range:fpr=60%,len=2 range:fpr=0,len=2 \
+        range:fpr=nan,len=2 range:fpr=-1%,len=2 range:fpr=1%,len=1073741824 range:fpr=1%,len=2,len=2 \
+        range:fpr=1%,len=2,self_check=on, range:14,len=2 range:14,form=integers range:fpr=1%,form=integers,len=2 \
+        range:fpr=1%,len=2,form=cut range:fpr=1%,len=2,self_check=off,form=integers range:len=2,fpr=1%";
+    for text in refused.split(' ') {
         assert!(parse(text).is_err(), "{text}");
     }
     for (text, says) in [

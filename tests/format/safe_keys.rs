@@ -1,6 +1,7 @@
 //! Keys as an engine's user has them: whatever the transform, no stored key is denied, and a key that has no entry is
 //! maybe.
 
+use crate::material::upto;
 use crate::*;
 use std::collections::HashSet;
 
@@ -27,8 +28,8 @@ pub fn transforms() -> Vec<KeyTransform> {
         KeyTransform::Custom(custom(200, 2)),
         KeyTransform::Custom(custom(255, 0)),
     ];
-    all.extend(fixed);
-    all.extend(both);
+    all.extend(fixed.into_iter().chain(both));
+    all.extend([1, 2, 255].map(|levels| KeyTransform::DelimitedPrefix { delimiter: b'b', levels }));
     all
 }
 
@@ -125,6 +126,7 @@ impl Added {
     pub fn prefix(&self, transform: KeyTransform) -> Option<&[u8]> {
         match (self, wire(transform)) {
             (Self::Key(key), (3 | 4, len)) => key.get(..len.into()),
+            (Self::Key(key), (5, param)) => upto(key, param),
             _ => None,
         }
     }
@@ -141,7 +143,7 @@ impl Added {
     pub fn entry(&self, transform: KeyTransform) -> Option<Vec<u8>> {
         match (self, wire(transform)) {
             (Self::Key(key), (0 | 4, _)) => Some(key.clone()),
-            (Self::Key(key), (3, len)) => key.get(..len.into()).map(<[u8]>::to_vec),
+            (Self::Key(_), (3 | 5, _)) => self.prefix(transform).map(<[u8]>::to_vec),
             (Self::Key(key), (200, param)) => without_suffix(key, param).map(<[u8]>::to_vec),
             (Self::Key(key), (255, _)) => first_letter_class(key).map(<[u8]>::to_vec),
             (Self::Row(row) | Self::Cell(row, _), (1, _)) => Some(row.clone()),
@@ -253,6 +255,31 @@ fn prefixes_of_stored_keys_are_not_denied() {
             assert!(passed < 300, "{passed} of 2000 absent keys passed");
         }
     }
+}
+
+/// Every key, and every pair of keys, of up to six bytes that are a letter or the delimiter. Whatever a scan begins with,
+/// it is denied only if no key begins so, and at the directory exactly: all that begin with it are denied together.
+#[test]
+fn directories_are_denied_as_a_plain_search_denies_them() {
+    let (all, mut counts) = (crate::harness::strings(b"/a", 6), [0u64; 2]);
+    for levels in [0, 1, 2, 3, 255] {
+        let transform = KeyTransform::DelimitedPrefix { delimiter: b'/', levels };
+        let policy = crate::harness::exact(transform);
+        for (first, second) in (0..all.len()).flat_map(|a| (a..all.len()).step_by(1 + a % 7).map(move |b| (a, b))) {
+            let keys = [&all[first], &all[second]];
+            let block = builder_of(&policy, keys).finish().expect("a block");
+            let filter = OpenOptions::new().expect(&policy).open(&block).expect("intact");
+            for query in &all {
+                let entry = upto(query, wire(transform).1);
+                let expected = entry.is_none_or(|entry| keys.iter().any(|key| key.starts_with(entry)));
+                assert!(expected || !keys.iter().any(|key| key.starts_with(query)), "the rule itself");
+                let answers = [filter.may_contain(query), filter.may_contain_prefix(query)];
+                assert_eq!(answers, [expected; 2], "{keys:?} {query:?} {transform}");
+                counts[usize::from(expected)] += 1;
+            }
+        }
+    }
+    assert!(counts.iter().all(|&count| count > 500_000), "{counts:?}");
 }
 
 /// Where prefixes are no entries, no answer about a prefix is certain.

@@ -348,7 +348,7 @@ fn policies_are_text_both_ways() {
         "blocked:10",
         "bloom:9.9",
         "golomb:fpr=0.001,seed=7",
-        "blocked:12.5,salt_bits=5,transform=prefix:4,self_check=off",
+        "blocked:12.5,salt_bits=5,transform=delimited:0x2c:3,self_check=off",
         "bloom:max=4096,transform=row+column",
         "golomb:16,transform=custom:200:7",
         "blocked:fpr=0.006,transform=whole-key+prefix:12,seed=18446744073709551615",
@@ -393,7 +393,7 @@ fn texts_that_are_no_policies_are_refused() {
         ("bloom:bytes=4096,probes=seven", "seven"),
         ("blocked:10,transform=prefix", "prefix"),
         ("blocked:10,transform=row:1", "row:1"),
-        ("blocked:10,transform=prefix:70000", "70000"),
+        ("blocked:10,transform=delimited://", "//"),
         ("blocked:10,self_check=perhaps", "self_check=perhaps"),
         ("blocked:10,key=0x10", "key=0x10"),
     ] {
@@ -404,12 +404,12 @@ fn texts_that_are_no_policies_are_refused() {
     }
     for (text, message) in [
         ("blocked:10,transform=prefix:65536", "'65536' is not a whole number from 0 to 65535"),
-        ("blocked:10,transform=whole-key+prefix:70000", "'70000' is not a whole number from 0 to 65535"),
+        ("blocked:10,transform=delimited:/:256", "'256' is not a whole number from 0 to 255"),
         ("auto:10,level=256", "'256' is not a whole number from 0 to 255"),
         ("auto:10,read_ns=4294967296", "'4294967296' is not a whole number from 0 to 4294967295"),
         ("blocked:fpr=ten", "'ten' is not a number"),
         ("blocked:10,transform=prefix:0", "prefix length = 0 is outside the legal range 1 to 65535"),
-        ("blocked:10,transform=whole-key+prefix:0", "prefix length = 0 is outside the legal range 1 to 65535"),
+        ("blocked:10,transform=delimited:/:0", "levels = 0 is outside the legal range 1 to 255"),
         (
             "blocked:10,key=0x10",
             "'key=0x10' is not a setting that can be read: it is the id of a secret key. Leave it out, and give the key \

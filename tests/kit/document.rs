@@ -4,6 +4,7 @@
 use crate::answers::assert_answered;
 use crate::library::{Request, caller, fault, letters, long, number, parts, refused};
 use crate::material::unhex;
+use crate::material::upto;
 use crate::oracle::Oracle;
 use crate::oracle::index::{Index, order_key_of_pair, partition_context};
 use crate::rules::{Caller, Frame, OF_BLOCKS, class_of, first_fault};
@@ -21,6 +22,7 @@ fn entry_of((id, param): (u8, u16), query: &str) -> Option<Vec<u8>> {
         ("at", _) => Some(bytes(1)),
         ("long", _) => Some(long(parts[0].parse().expect("a length"))),
         ("key", 3) | ("prefix", 3 | 4) => bytes(0).get(..param.into()).map(<[u8]>::to_vec),
+        ("key" | "prefix", 5) => upto(&bytes(0), param).map(<[u8]>::to_vec),
         ("cell", 2) => {
             let len = bytes(0).len();
             Some([bytes(0), bytes(1), (0..4).map(|i| (len >> (8 * i)) as u8).collect()].concat())

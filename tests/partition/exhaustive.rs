@@ -3,6 +3,7 @@
 
 use crate::extent::by_extent;
 use crate::harness::{Stored, Writer, exact, own_transform, strings, subset, sure};
+use crate::material::upto;
 use filterblock::KeyTransform;
 use filterblock::Query;
 use filterblock::partition::{PartitionLimit, PartitionedFilter};
@@ -53,20 +54,21 @@ fn whole_keys() {
 }
 
 #[test]
-fn fixed_prefixes_by_key_and_by_prefix() {
+fn prefixes_by_key_and_by_prefix() {
     let mut answers = 0u64;
-    for len in 0..=3u16 {
-        let transform = KeyTransform::FixedPrefix { len };
-        let has_entry = |key: &[u8]| key.len() >= len.into();
+    let delimited = [(b'c', 1), (b'a', 2), (255, 255), (0, 2)];
+    let delimited = delimited.map(|(delimiter, levels)| KeyTransform::DelimitedPrefix { delimiter, levels });
+    for transform in (0..=3).map(|len| KeyTransform::FixedPrefix { len }).chain(delimited) {
         each_set(|all, keys, limit| {
             let stored = of_keys(transform, limit, keys);
             let filter = stored.open(0);
             for key in all {
-                // As a key, and as a prefix: what is shorter than the filter's prefixes has no entry.
-                let expected = match has_entry(key) {
-                    true => keys.iter().any(|stored| stored.starts_with(&key[..len.into()])),
-                    false => true,
+                // As a key, and as a prefix: what is shorter than the filter's prefixes, or not delimited, has no entry.
+                let entry = match transform {
+                    KeyTransform::FixedPrefix { len } => key.get(..len.into()),
+                    _ => upto(key, transform.to_wire().param),
                 };
+                let expected = entry.is_none_or(|entry| keys.iter().any(|stored| stored.starts_with(entry)));
                 let answer = sure(filter.may_match(Query::Key(key), |p| stored.load(p)));
                 assert_eq!(answer, expected, "{keys:?} {key:?} {transform} {limit:?}");
                 let answer = sure(filter.may_match(Query::Prefix(key), |p| stored.load(p)));
@@ -75,7 +77,7 @@ fn fixed_prefixes_by_key_and_by_prefix() {
             }
         });
     }
-    println!("counted: {answers} answers for prefixes of fixed length as those of a plain search");
+    println!("counted: {answers} answers for prefixes as those of a plain search");
 }
 
 /// A prefix spans bounds, and is found at the prefix itself. It has the bytes of a key of its length.

@@ -342,6 +342,7 @@ public final class FilterBlock {
                 case 2: return form == Form.CELL ? pairEntry(first, second) : null;
                 case 3: return form == Form.KEY || form == Form.PREFIX ? prefix(first) : null;
                 case 4: return form == Form.KEY ? first : form == Form.PREFIX ? prefix(first) : null;
+                case 5: return form == Form.KEY || form == Form.PREFIX ? upToDelimiter(first) : null;
                 default: return null;
             }
         }
@@ -349,6 +350,17 @@ public final class FilterBlock {
         /** The order key of a query that has an entry (section 15.1). */
         byte[] orderKey(Form form, byte[] first, byte[] second) {
             return id == 2 ? pairOrderKey(first, second) : entry(form, first, second);
+        }
+
+        /** Up to the last of the first param >> 8 delimiters. */
+        private byte[] upToDelimiter(byte[] key) {
+            int end = 0;
+            for (int at = 0, left = param >> 8; at < key.length && left > 0; at++) {
+                if (key[at] != (byte) param) continue;
+                end = at + 1;
+                left--;
+            }
+            return end == 0 ? null : Arrays.copyOf(key, end);
         }
 
         private byte[] prefix(byte[] key) { return key.length < param ? null : Arrays.copyOf(key, param); }
@@ -617,7 +629,7 @@ public final class FilterBlock {
         check(within(frame.u8(10), 1, 2), Outcome.NEWER, "hash_id");
         check((frame.u16(12) & rejectedFeatures) == 0, Outcome.NEWER, "features");
         Transform transform = transformOf(frame);
-        boolean known = !within(transform.id, 5, 127) && (transform.id > 2 || transform.param == 0);
+        boolean known = !within(transform.id, 6, 127) && (transform.id > 2 || transform.param == 0);
         check(known, Outcome.NEWER, "transform");
     }
 

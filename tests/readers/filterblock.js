@@ -247,6 +247,17 @@ function maskedCrc(bytes) {
 
 const prefixOf = (bytes, length) => (bytes.length < length ? null : bytes.subarray(0, length));
 
+// Up to the last of the first `param >> 8` delimiters.
+function upToDelimiter(bytes, param) {
+  let end = 0;
+  for (let at = 0, left = param >> 8; at < bytes.length && left > 0; at++) {
+    if (bytes[at] !== (param & 255)) continue;
+    end = at + 1;
+    left--;
+  }
+  return end === 0 ? null : bytes.subarray(0, end);
+}
+
 function cellEntry(row, column) {
   const length = Buffer.alloc(4);
   length.writeUInt32LE(row.length % 2 ** 32);
@@ -259,6 +270,7 @@ function entryOf({ id, param }, { form, a, b }) {
     case '0 key': case '1 row': case '1 cell': case '4 key': return a;
     case '2 cell': return cellEntry(a, b);
     case '3 key': case '3 prefix': case '4 prefix': return prefixOf(a, param);
+    case '5 key': case '5 prefix': return upToDelimiter(a, param);
     default: return null;
   }
 }
@@ -581,7 +593,7 @@ const readHeader = (bytes) => ({
 function checkKnown({ hashId, features, transform }, rejectedFeatures) {
   check(within(hashId, 1, 2), 'newer', 'hash_id');
   check((features & rejectedFeatures) === 0, 'newer', 'features');
-  check(!within(transform.id, 5, 127) && (transform.id > 2 || transform.param === 0), 'newer', 'transform');
+  check(!within(transform.id, 6, 127) && (transform.id > 2 || transform.param === 0), 'newer', 'transform');
 }
 
 // The rows `payload_len` and `digest`.

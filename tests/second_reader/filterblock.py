@@ -136,6 +136,10 @@ def masked_crc(head: bytes) -> int:
 def entry_of(transform: tuple[int, int], query: str, key: bytes, column: bytes = b"") -> Optional[bytes]:
     """The entry of a query: "key", "prefix", "row" or "cell", the last of which has a column too. None if it has none."""
     ident, length = transform
+    if query in ("key", "prefix") and ident == 5:
+        delimiter, levels = length & 255, length >> 8
+        ends = [at + 1 for at, byte in enumerate(key) if byte == delimiter][:levels]
+        return key[:ends[-1]] if ends else None
     if query == "key" and ident in (0, 4):
         return key
     if query == "key" and ident == 3 or query == "prefix" and ident in (3, 4):
@@ -230,7 +234,7 @@ def open_block(data: bytes, context: int = 0, hasher: Optional[Hasher] = None,
         raise Newer("hash_id")
     if features >> 9:
         raise Newer("features")
-    if 5 <= transform_id <= 127 or (transform_id <= 2 and transform_param):
+    if 6 <= transform_id <= 127 or (transform_id <= 2 and transform_param):
         raise Newer("transform")
     if payload_len != len(payload):
         raise Damaged("payload_len")

@@ -65,8 +65,8 @@ NAMES = {
 BY_HAND = [
     ("filterblock", "features >> 9:", "features >> 9 & 0x41:"),
     ("filterblock", "features >> 9:", "features >> 9 & 0x3f:"),
-    ("filterblock", "5 <= transform_id <= 127", "transform_id in (5, 127)"),
-    ("filterblock", "5 <= transform_id <= 127", "5 <= transform_id <= 126"),
+    ("filterblock", "6 <= transform_id <= 127", "transform_id in (6, 127)"),
+    ("filterblock", "6 <= transform_id <= 127", "6 <= transform_id <= 126"),
     ("filterblock", "if any(params):", "if params[0]:"),
     ("filterblock", "BLOCKED: params[2:]", "BLOCKED: params[2:3] + params[11:]"),
     ("filterblock", "BLOCKED: params[2:]", "BLOCKED: params[2:4]"),

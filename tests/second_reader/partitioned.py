@@ -77,7 +77,7 @@ def open_index(data: bytes, context: int = 0, hasher: Optional[fb.Hasher] = None
         raise Newer("hash_id")
     if features >> 8:
         raise Newer("features")
-    if 5 <= transform_id <= 127 or (transform_id <= 2 and transform_param):
+    if 6 <= transform_id <= 127 or (transform_id <= 2 and transform_param):
         raise Newer("transform")
     if any(zeros):
         raise Newer("reserved")

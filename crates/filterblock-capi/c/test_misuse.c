@@ -37,6 +37,7 @@ static const struct mistake mistakes[] = {
     {"a row and a column under row+column, queried for the row", CELLS, CELL, CELLS, ROW, NULL, MAYBE},
     {"rows, queried as keys", ROWS, ROW, ROWS, KEY, NULL, MAYBE},
     {"keys shorter than the prefix", LONG_PREFIXES, KEY, LONG_PREFIXES, KEY, NULL, MAYBE},
+    {"keys without the delimiter", "blocked:9,transform=delimited:/", KEY, NULL, KEY, NULL, MAYBE},
     {"keys under a transform without its code", "blocked:20,transform=custom:200:1", KEY, NULL, KEY, NULL, REFUSED},
     {"hashes of another seed are queried, nothing expected", WHOLE, KEY, NULL, HASH, OTHER_SEED, DENIES},
     {"hashes of another transform are queried, nothing expected", PREFIXES, KEY, NULL, HASH, WHOLE, DENIES},

@@ -337,8 +337,9 @@ const char *filterblock_status_name(uint32_t status);
 // be freed by `filterblock_policy_free`. On an error `*policy` is null.
 //
 // Give all tables of a store one seed, random and secret where strangers choose keys. A transform is "whole-key",
-// "row", "row+column", "prefix:LEN", "whole-key+prefix:LEN" or "custom:ID:PARAM". The library has no code of a custom
-// one: hash its entries under a policy of whole keys with the same seed.
+// "row", "row+column", "prefix:LEN", "whole-key+prefix:LEN", "delimited:BYTE", "delimited:BYTE:LEVELS" (prefixes up to
+// each delimiter, as "delimited:/") or "custom:ID:PARAM". The library has no code of a custom one: hash its entries under
+// a policy of whole keys with the same seed.
 filterblock_status filterblock_policy_from_text(const char *policy_text,
                                                 struct filterblock_policy **policy,
                                                 struct filterblock_error *error);
@@ -585,7 +586,7 @@ bool filterblock_partitioned_reader_may_contain(const struct filterblock_partiti
                                                 filterblock_load_partition load,
                                                 void *load_context);
 
-// Returns whether the table may contain a key with the prefix that `key` begins with, of the transform's length;
+// Returns whether the table may contain a key that begins with `key`, by its longest prefix that is an entry;
 // otherwise as `filterblock_partitioned_reader_may_contain`.
 bool filterblock_partitioned_reader_may_contain_prefix(const struct filterblock_partitioned_reader *reader,
                                                        const void *key,
@@ -620,7 +621,7 @@ bool filterblock_reader_may_contain(const struct filterblock_reader *reader,
 bool filterblock_reader_may_contain_hash(const struct filterblock_reader *reader,
                                          uint64_t hash);
 
-// Returns whether the table may contain a key with the prefix that `key` begins with, of the transform's length.
+// Returns whether the table may contain a key that begins with `key`, by its longest prefix that the transform makes.
 bool filterblock_reader_may_contain_prefix(const struct filterblock_reader *reader,
                                            const void *key,
                                            size_t key_len);

@@ -138,7 +138,7 @@ pub extern "C" fn filterblock_builder_allow_empty(builder: Option<&mut Builder>)
     Status::Ok
 }
 
-/// Adds to a builder of keys by `add`, at most two entries.
+/// Adds to a builder of keys by `add`, at most two entries, or those for which `add` makes room.
 fn add(builder: Option<&mut Builder>, add: impl FnOnce(&mut FilterBlockBuilder) -> Result<(), Failure>) -> Status {
     let Some(Builder { made, notes }) = builder else { return Status::Argument };
     notes.add(|| {
@@ -174,7 +174,12 @@ pub unsafe extern "C" fn filterblock_builder_add_key(
         Some(Builder { made: Made::Partitions(builder), notes }) => {
             notes.add(|| builder.add_key(required(key, "key")?))
         }
-        builder => add(builder, |builder| required(key, "key").map(|key| builder.add_key(key))),
+        builder => add(builder, |builder| {
+            let key = required(key, "key")?;
+            builder.try_reserve(1 + builder.policy().transform().prefixes_of(key).count())?;
+            builder.add_key(key);
+            Ok(())
+        }),
     }
 }
 

@@ -165,7 +165,7 @@ pub unsafe extern "C" fn filterblock_partitioned_reader_may_contain(
     unsafe { answer(reader, query, load, load_context) }
 }
 
-/// Returns whether the table may contain a key with the prefix that `key` begins with, of the transform's length;
+/// Returns whether the table may contain a key that begins with `key`, by its longest prefix that is an entry;
 /// otherwise as `filterblock_partitioned_reader_may_contain`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn filterblock_partitioned_reader_may_contain_prefix(

@@ -15,8 +15,9 @@ pub struct Policy(pub(crate) FilterPolicy);
 /// be freed by `filterblock_policy_free`. On an error `*policy` is null.
 ///
 /// Give all tables of a store one seed, random and secret where strangers choose keys. A transform is "whole-key",
-/// "row", "row+column", "prefix:LEN", "whole-key+prefix:LEN" or "custom:ID:PARAM". The library has no code of a custom
-/// one: hash its entries under a policy of whole keys with the same seed.
+/// "row", "row+column", "prefix:LEN", "whole-key+prefix:LEN", "delimited:BYTE", "delimited:BYTE:LEVELS" (prefixes up to
+/// each delimiter, as "delimited:/") or "custom:ID:PARAM". The library has no code of a custom one: hash its entries under
+/// a policy of whole keys with the same seed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn filterblock_policy_from_text(
     policy_text: *const c_char,

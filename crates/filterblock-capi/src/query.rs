@@ -34,7 +34,7 @@ pub extern "C" fn filterblock_reader_may_contain_hash(reader: Option<&Reader>, h
     caught_or(true, || reader.is_none_or(|reader| reader.filter.may_contain_hash(KeyHash::from_raw(hash))))
 }
 
-/// Returns whether the table may contain a key with the prefix that `key` begins with, of the transform's length.
+/// Returns whether the table may contain a key that begins with `key`, by its longest prefix that the transform makes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn filterblock_reader_may_contain_prefix(
     reader: Option<&Reader>,

@@ -33,8 +33,17 @@ pub fn transform(id: u64, param: u64) -> KeyTransform {
         2 => KeyTransform::RowColumn,
         3 => KeyTransform::FixedPrefix { len },
         4 => KeyTransform::WholeKeyAndPrefix { len },
+        5 => KeyTransform::DelimitedPrefix { delimiter: param as u8, levels: (param >> 8) as u8 },
         _ => KeyTransform::Custom(CustomTransform::new(id, len).expect("128 to 255")),
     }
+}
+
+/// The entry of transform 5, as section 4.3 has it: the key up to the last of its first `param >> 8` delimiters.
+pub fn upto(key: &[u8], param: u16) -> Option<&[u8]> {
+    let parts =
+        key.split_inclusive(|&byte| u16::from(byte) == param & 255).filter(|part| part.last() == Some(&(param as u8)));
+    let len: usize = parts.take((param >> 8).into()).map(<[u8]>::len).sum();
+    (len > 0).then(|| &key[..len])
 }
 
 /// Policies of legal sizes: bits per key, a rate, a cap.

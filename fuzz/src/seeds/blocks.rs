@@ -142,7 +142,7 @@ fn cases(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
     for (kind, (with_slots, slots)) in kinds {
         for (name, size) in sizes {
             for (num_more, transform, key) in
-                [(0, (0, 0), 0), (0, (3, 8), 0), (500, (200, 513), 0), (20, (3, 8), KEYED)]
+                [(0, (0, 0), 0), (0, (3, 8), 0), (500, (200, 513), 0), (20, (3, 8), KEYED), (20, (5, 0x0402), 0)]
             {
                 let case = Case {
                     kind,

@@ -17,6 +17,9 @@ use core::fmt;
 use std::collections::TryReserveError;
 use std::vec::Vec;
 
+/// The levels of directories of which the last one is kept, so that those of sorted keys count once.
+const NUM_LAST: usize = 8;
+
 /// Turns the keys of one table into one filter block.
 ///
 /// It keeps 8 bytes for each added entry besides the block itself. While it builds a block it takes up to 2 MiB, or half
@@ -58,8 +61,8 @@ pub struct FilterBlockBuilder {
     hashes: Vec<u64>,
     /// The sum of the hashes as they were added, each plus one, by which the self-check notices a lost one.
     added: u64,
-    /// The hashes added last: of an entry, and of a prefix beside the whole key.
-    last: [Option<u64>; 2],
+    /// The hashes added last: of an entry, of a prefix beside the whole key; of directories, by level.
+    last: [Option<u64>; NUM_LAST],
     num_without_entry: u64,
     /// The reason why no block can be made of the added keys.
     refused: Option<BuildError>,
@@ -75,7 +78,7 @@ impl FilterBlockBuilder {
             parallel: false,
             hashes: Vec::new(),
             added: 0,
-            last: [None; 2],
+            last: [None; NUM_LAST],
             num_without_entry: 0,
             refused: None,
             allows_empty: false,
@@ -98,7 +101,7 @@ impl FilterBlockBuilder {
     /// ```
     pub fn clear(&mut self) {
         self.hashes.clear();
-        (self.added, self.last, self.num_without_entry, self.context) = (0, [None; 2], 0, 0);
+        (self.added, self.last, self.num_without_entry, self.context) = (0, [None; NUM_LAST], 0, 0);
         (self.refused, self.allows_empty) = (None, false);
     }
 
@@ -153,7 +156,8 @@ impl FilterBlockBuilder {
     }
 
     /// Makes room for callers that must survive a lack of memory: after `try_reserve(n)` the next `n` entries allocate
-    /// nothing; a key with a prefix beside it has two. Repeated calls grow the room geometrically.
+    /// nothing; a key with a prefix beside it has two, and one under delimited prefixes as many as it has of these
+    /// ([`KeyTransform::prefixes_of`]). Repeated calls grow the room geometrically.
     ///
     /// ```
     /// use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy};
@@ -191,7 +195,7 @@ impl FilterBlockBuilder {
             Some(hash) => self.push(hash, 0),
             None => self.note_without_entry(),
         }
-        hashes.for_each(|prefix| self.push(prefix, 1));
+        hashes.zip(1..).for_each(|(prefix, level)| self.push(prefix, level % NUM_LAST));
     }
 
     /// Adds a row, for a filter of rows. (Under other transforms a row alone has no entry.)
@@ -213,12 +217,17 @@ impl FilterBlockBuilder {
     }
 
     /// Adds an entry, which is the result of the policy's transform, for engines that apply it themselves. Under
-    /// [`KeyTransform::WholeKeyAndPrefix`] a key has two entries: add its prefix, too. An entry that is not as long as
-    /// a fixed prefix is not a result of that transform: the builder [refuses](FilterBlockBuilder::refusal) it.
+    /// [`KeyTransform::WholeKeyAndPrefix`] a key has two entries: add its prefix, too. With a delimited prefix the
+    /// shorter ones are added, too. A byte string that is not as long as a fixed prefix, or is no delimited one, is not a
+    /// result of that transform: the builder [refuses](FilterBlockBuilder::refusal) it.
     #[inline]
     pub fn add_entry(&mut self, entry: &[u8]) {
         match self.entries().transform() {
             KeyTransform::FixedPrefix { len } if entry.len() != usize::from(len) => self.refuse_form(),
+            transform @ KeyTransform::DelimitedPrefix { .. } => match transform.entry_of(entry) == Some(entry) {
+                true => self.add_entries_of(entry),
+                false => self.refuse_form(),
+            },
             _ => self.push(self.entries().hasher().hash(entry), 0),
         }
     }

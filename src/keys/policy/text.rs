@@ -41,8 +41,10 @@ const NUMBER: &str = "a number";
 const NUMBER_OF_8_BITS: &str = "a whole number from 0 to 255";
 const NUMBER_OF_16_BITS: &str = "a whole number from 0 to 65535";
 const NUMBER_OF_32_BITS: &str = "a whole number from 0 to 4294967295";
-const TRANSFORM_TEXT: &str =
-    "a transform: whole-key, row, row+column, prefix:LEN, whole-key+prefix:LEN or custom:ID:PARAM";
+const TRANSFORM_TEXT: &str = "a transform: whole-key, row, row+column, prefix:LEN, whole-key+prefix:LEN, \
+                              delimited:BYTE, delimited:BYTE:LEVELS or custom:ID:PARAM";
+const DELIMITER: &str = "a delimiter of one byte: a character of ASCII, or 0x and two digits, as for a comma, a colon or \
+                         a space";
 
 fn syntax(found: &str, expected: &'static str) -> ParsePolicyError {
     ParsePolicyError::Syntax { found: found.to_string(), expected }
@@ -206,6 +208,10 @@ impl fmt::Debug for FilterPolicy {
 /// use filterblock::KeyTransform;
 /// let transform: KeyTransform = "prefix:4".parse()?;
 /// assert_eq!(transform, KeyTransform::FixedPrefix { len: 4 });
+/// let directories = KeyTransform::DelimitedPrefix { delimiter: b'/', levels: 3 };
+/// assert_eq!("delimited:/:3".parse(), Ok(directories));
+/// let zeros = KeyTransform::DelimitedPrefix { delimiter: 0, levels: 255 }; // all levels, unless they are given
+/// assert_eq!("delimited:0x00".parse(), Ok(zeros));
 /// # Ok::<(), filterblock::ParsePolicyError>(())
 /// ```
 impl FromStr for KeyTransform {
@@ -221,6 +227,10 @@ impl FromStr for KeyTransform {
             "row+column" => Self::RowColumn,
             "prefix" => Self::FixedPrefix { len: prefix_len(param()?)? },
             "whole-key+prefix" => Self::WholeKeyAndPrefix { len: prefix_len(param()?)? },
+            "delimited" => Self::DelimitedPrefix {
+                delimiter: delimiter(param()?)?,
+                levels: parts.next().map_or(Ok(u8::MAX), levels)?,
+            },
             "custom" => Self::Custom(CustomTransform::new(
                 number(param()?, NUMBER_OF_16_BITS)?,
                 number(param()?, NUMBER_OF_16_BITS)?,
@@ -239,6 +249,25 @@ fn prefix_len(text: &str) -> Result<u16, ParsePolicyError> {
     match number(text, NUMBER_OF_16_BITS)? {
         0 => Err(BuildError::Setting { name: "prefix length", asked: 0, min: 1, max: u16::MAX.into() }.into()),
         len => Ok(len),
+    }
+}
+
+/// Parses a delimiter. What separates parts of a policy's text, or may be lost at its ends, is given by its number.
+fn delimiter(text: &str) -> Result<u8, ParsePolicyError> {
+    match (text.as_bytes(), text.strip_prefix("0x")) {
+        (&[byte], _) if byte.is_ascii_graphic() => Ok(byte),
+        (&[_, _, _, _], Some(digits)) if digits.bytes().all(|digit| digit.is_ascii_hexdigit()) => {
+            u8::from_str_radix(digits, 16).map_err(|_| syntax(text, DELIMITER))
+        }
+        _ => Err(syntax(text, DELIMITER)),
+    }
+}
+
+/// Parses the levels of directories.
+fn levels(text: &str) -> Result<u8, ParsePolicyError> {
+    match number::<u8>(text, NUMBER_OF_8_BITS)? {
+        0 => Err(BuildError::Setting { name: "levels", asked: 0, min: 1, max: u8::MAX.into() }.into()),
+        levels => Ok(levels),
     }
 }
 
@@ -278,11 +307,31 @@ mod serialised {
     }
 }
 
-#[cfg(all(test, feature = "serde"))]
+#[cfg(test)]
 mod tests {
     use super::{FilterPolicy, KeyTransform};
+    #[cfg(feature = "serde")]
     use crate::hash::KeyHasher;
 
+    #[test]
+    fn a_delimiter_is_one_byte_and_its_text_is_read_again() {
+        for delimiter in 0..=u8::MAX {
+            for levels in [1, 2, 255] {
+                let transform = KeyTransform::DelimitedPrefix { delimiter, levels };
+                assert_eq!(transform.to_string().parse(), Ok(transform));
+                let policy = format!("blocked:10,transform={transform},seed=7").parse::<FilterPolicy>();
+                assert_eq!(policy.expect("a policy").transform(), transform);
+            }
+        }
+        for text in ["", ":", " ", "ab", "é", "…", "0x", "0x2", "0x2g", "0x+f", "0x02f", "/:", "/:0", "/:-1", "/:1:1"]
+        {
+            assert!(format!("delimited:{text}").parse::<KeyTransform>().is_err(), "{text}");
+        }
+        assert_eq!("delimited:0".parse(), Ok(KeyTransform::DelimitedPrefix { delimiter: b'0', levels: 255 }));
+        assert!("blocked:10,transform=delimited:,".parse::<FilterPolicy>().is_err(), "a comma ends a setting");
+    }
+
+    #[cfg(feature = "serde")]
     #[test]
     fn policies_and_transforms_are_serialised_as_their_text() {
         let policy: FilterPolicy = "golomb:fpr=0.001,transform=prefix:4,seed=7".parse().expect("legal");

@@ -120,6 +120,7 @@ fn transform(random: &mut Random) -> KeyTransform {
         2 => KeyTransform::FixedPrefix { len: param % 9 },
         3 => KeyTransform::FixedPrefix { len: param },
         4 => KeyTransform::Custom(CustomTransform::new(128 | param as u8, param).expect("128 to 255")),
+        5 => KeyTransform::DelimitedPrefix { delimiter: param as u8, levels: (param >> 8) as u8 % 4 },
         _ => KeyTransform::WholeKey,
     }
 }

@@ -233,7 +233,7 @@ fn features(frame: &Frame<'_>, refused: u16) -> Checked {
 fn transform(frame: &Frame<'_>) -> Checked {
     match frame.header[11] {
         0..=2 => zero(frame, 14..16),
-        found @ 5..=127 => Err(DecodeError::UnknownTransform { found }),
+        found @ 6..=127 => Err(DecodeError::UnknownTransform { found }),
         _ => Ok(()),
     }
 }

@@ -93,8 +93,8 @@ pub(crate) fn row_and_column(line: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((&line[..tab], &line[tab + 1..]))
 }
 
-/// The entry of a line of input; `help/lines.txt` describes it. `None` if it has none: it is shorter than a prefix, has no column, or
-/// only the engine's own code could make it.
+/// The entry of a line of input; `help/lines.txt` describes it. `None` if it has none: it is shorter than a prefix, has no delimiter or
+/// no column, or only the engine's own code could make it.
 pub(crate) fn entry_of_line(transform: KeyTransform, line: &[u8]) -> Option<Cow<'_, [u8]>> {
     match transform {
         KeyTransform::Row => Some(line.into()),
@@ -116,7 +116,7 @@ pub(crate) fn ask(filter: &Filter<'_>, mut keys: Keys) -> Result<Answers, Failur
     let (mut members, mut derived, mut derived_entry) = (Vec::new(), Vec::new(), Vec::new());
     let (mut num_missing, mut first_missing) = (0, None);
     while let Some(key) = keys.next_key()? {
-        // Keys shorter than the block's prefix are not its entries.
+        // Keys shorter than the block's prefix, or without its delimiter, are not its entries.
         let Some(entry) = entry_of_line(transform, key) else {
             if transform == KeyTransform::RowColumn {
                 return Err(keys.without_column());
@@ -129,7 +129,8 @@ pub(crate) fn ask(filter: &Filter<'_>, mut keys: Keys) -> Result<Answers, Failur
             return Err(keys.out_of_memory(error));
         }
         members.push(hash);
-        if !filter.may_contain(key, hash) {
+        let is_denied = |prefix: &[u8]| !filter.may_contain_prefix(prefix);
+        if !filter.may_contain(key, hash) || transform.prefixes_of(key).any(is_denied) {
             num_missing += 1;
             first_missing.get_or_insert_with(|| (key.to_vec(), hash));
         }

@@ -63,7 +63,7 @@ pub(crate) struct Args {
     /// Hash by SipHash-1-3 under the secret key in a file of 16 bytes, or of 32 hexadecimal digits
     #[arg(long, value_name = "F", conflicts_with_all = ["seed", "policy"])]
     hash_key_file: Option<PathBuf>,
-    /// What entries are made of: whole-key, row, row+column, prefix:LEN or whole-key+prefix:LEN
+    /// What entries are made of: whole-key, row, row+column, prefix:LEN, whole-key+prefix:LEN or delimited:BYTE[:LEVELS]
     #[arg(long, value_name = "T", default_value_t, value_parser = parse_transform)]
     transform: KeyTransform,
     /// Bind the block to this number, which its readers must then give
@@ -104,8 +104,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let mut keys = open_keys(args)?;
     while let Some(key) = keys.next_key()? {
-        // The key, and its prefix.
-        if let Err(error) = builder.try_reserve(2) {
+        // The key, and its prefixes.
+        if let Err(error) = builder.try_reserve(1 + policy.transform().prefixes_of(key).count()) {
             return Err(keys.out_of_memory(error).into());
         }
         match (policy.transform(), row_and_column(key)) {
@@ -129,7 +129,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     drop(working);
     if num_without_entry > 0 {
         exit::message(format_args!(
-            "{}: {num_without_entry} of {} keys are shorter than the prefix and have no entry: they are 'maybe' in every \
+            "{}: {num_without_entry} of {} keys have no prefix that is an entry: they are 'maybe' in every \
              such filter.",
             args.output.path.display(),
             keys_read

@@ -48,14 +48,6 @@ impl Filter<'_> {
         }
     }
 
-    /// The length of the prefixes among the entries, if there are any.
-    pub(crate) fn prefix_len(&self) -> Option<u16> {
-        match self.transform() {
-            KeyTransform::FixedPrefix { len } | KeyTransform::WholeKeyAndPrefix { len } => Some(len),
-            _ => None,
-        }
-    }
-
     /// The answer for the keys with a prefix: *maybe* unless prefixes are entries that are no longer than it.
     pub(crate) fn may_contain_prefix(&self, prefix: &[u8]) -> bool {
         match self {
@@ -219,7 +211,7 @@ pub(crate) struct FilterArgs {
     #[arg(long, value_name = "S", help_heading = FRAME, requires = "compact_frame", conflicts_with = "hash_key_file")]
     #[arg(value_parser = parse_u64)]
     seed: Option<u64>,
-    /// What entries are made of: whole-key, row, row+column, prefix:LEN or whole-key+prefix:LEN
+    /// What entries are made of: whole-key, row, row+column, prefix:LEN, whole-key+prefix:LEN or delimited:BYTE[:LEVELS]
     #[arg(long, value_name = "T", help_heading = FRAME, requires = "compact_frame", value_parser = parse_transform)]
     transform: Option<KeyTransform>,
 }

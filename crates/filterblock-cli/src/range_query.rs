@@ -7,8 +7,8 @@ use crate::keys::Keys;
 use crate::open_args::Expected;
 use crate::output::{printable, quoted};
 use crate::query::LIST;
-use filterblock::Query;
 use filterblock::range::are_ordered;
+use filterblock::{KeyTransform, Query};
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::ops::Bound::{self, Excluded, Included, Unbounded};
@@ -26,7 +26,7 @@ pub(crate) struct RangeArgs {
     /// Query the range that ends with this key; without it and --to, with the last
     #[arg(long, value_name = "KEY", help_heading = RANGES, conflicts_with = "to")]
     to_including: Option<OsString>,
-    /// Query all keys with this prefix; blocks of prefixes answer, too, for prefixes that are not shorter than theirs
+    /// Query all keys with this prefix; blocks of prefixes answer, too, for prefixes that begin with one of theirs
     #[arg(long, value_name = "PREFIX", help_heading = RANGES, conflicts_with_all = ["from", "to", "to_including"])]
     prefix: Option<OsString>,
     /// Query the ranges and prefixes of this file as well; '-' is standard input
@@ -54,16 +54,16 @@ impl RangeArgs {
     /// Refuses a filter of keys, in a file, for what it could only answer *maybe* to.
     pub(crate) fn check(&self, file: &Path, filter: &Filter<'_>) -> Result<(), Failure> {
         let given = self.given();
-        let answers = match (filter.prefix_len(), &given) {
-            (None, Some(_)) => "for single keys only",
-            (None, None) if self.list.is_some() => "for single keys only",
-            (Some(_), Some(Query::Range(..))) => "for keys and prefixes, not for ranges",
-            (Some(len), Some(Query::Prefix(prefix))) if prefix.len() < len.into() => {
+        let transform = filter.transform();
+        let is_of_prefixes = ![KeyTransform::WholeKey, KeyTransform::Row, KeyTransform::RowColumn].contains(&transform);
+        let answers = match (is_of_prefixes, &given) {
+            (false, given) if given.is_some() || self.list.is_some() => "for single keys only",
+            (true, Some(Query::Range(..))) => "for keys and prefixes, not for ranges",
+            (true, Some(Query::Prefix(prefix))) if transform.prefixes_of(prefix).next().is_none() => {
                 exit::message(format_args!(
-                    "{}: its prefixes have {len} bytes, and that of --prefix has {}: the answer is 'maybe'. Give a prefix of \
-                     at least {len} bytes.",
+                    "{}: the transform {transform} makes no entry of that of --prefix: the answer is 'maybe'. Give a longer \
+                     prefix.",
                     file.display(),
-                    prefix.len()
                 ));
                 return Ok(());
             }

@@ -4,7 +4,7 @@ use super::cache::{BlockCache, FileId, FilterResidence};
 use super::storage::Storage;
 use super::sync::{Mutex, RwLock};
 use super::warning::Warning;
-use filterblock::KeyHasher;
+use filterblock::{KeyHasher, KeyTransform};
 use filterblock_engine::ledger::Accounts;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,8 +16,8 @@ pub(crate) struct TableContext {
     pub(crate) accounts: Accounts,
     /// Warnings of filters that are not used, one for each.
     pub(crate) warnings: Mutex<Vec<Warning>>,
-    /// The length of the prefixes whose filters are being written; 0 for none.
-    pub(crate) prefix_len: u16,
+    /// The transform of the prefixes whose filters are being written; of length 0 for none.
+    pub(crate) prefixes: KeyTransform,
     /// The hasher of filters to be written, and of those to be read that have its secret key.
     pub(crate) hasher: RwLock<KeyHasher>,
     pub(crate) cache: Arc<BlockCache>,

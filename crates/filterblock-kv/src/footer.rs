@@ -22,7 +22,8 @@
 //! Offsets follow from the lengths: data starts at 0, and each part follows the padding of the one before, in the order
 //! data, index, filters, footer. No offset is stored that could contradict them.
 //!
-//! A filter's parameter is the length in bytes of a prefix filter's prefixes, at least 1, and 0 for the other purposes.
+//! A filter's parameter is the length in bytes of a prefix filter's prefixes, at least 1; for prefixes that end with a
+//! delimiter, whose purpose is stored as 5, the delimiter and 256 times the levels, at least 1; 0 for the other purposes.
 //! A range filter is of a format of its own, with as many keys as the table has rows.
 //! A filter with any other parameter is not probed, like one with an unknown purpose.
 //!
@@ -78,7 +79,7 @@ pub(crate) fn filter_context(file: u64, purpose: Purpose) -> u64 {
 pub(crate) struct FilterHandle {
     /// A [`Purpose::id`], or a later version's.
     pub(crate) purpose_id: u8,
-    /// The length of a prefix filter's prefixes, 0 for the other purposes; or a later version's.
+    /// That of a prefix filter's transform, 0 for the other purposes; or a later version's.
     pub(crate) param: u16,
     pub(crate) len: u64,
     /// The length of a partitioned filter's index; 0 for a filter that is one block.
@@ -89,8 +90,7 @@ impl FilterHandle {
     /// The filter's purpose and the transform of its entries; `None` for a purpose or a parameter that this version does
     /// not write.
     pub(crate) fn purpose(&self) -> Option<(Purpose, KeyTransform)> {
-        let purpose = Purpose::from_id(self.purpose_id)?;
-        Some((purpose, purpose.transform_of_param(self.param)?))
+        Purpose::of_footer(self.purpose_id, self.param)
     }
 }
 
@@ -212,7 +212,7 @@ impl Footer {
         (self.min_seq..=self.max_seq).contains(&seq)
     }
 
-    /// Distinct entries that a filter of this purpose can have.
+    /// Distinct entries that a filter of this purpose can have, if a row has one prefix.
     pub(crate) fn max_entries(&self, purpose: Purpose) -> u64 {
         match purpose {
             Purpose::RowColumn => self.num_cells,

@@ -5,12 +5,14 @@ use super::error::Error;
 use super::manifest::{HasherId, NUM_LEVELS};
 use super::purpose::Purpose;
 use filterblock::range::RangePolicy;
-use filterblock::{FilterPolicy, FilterSize, KeyHasher, Workload};
+use filterblock::{FilterPolicy, FilterSize, KeyHasher, KeyTransform, Workload};
 use std::time::Duration;
 
 /// The number of tables in level 0 from which writers are slowed down, as a multiple of the number at which compaction
 /// begins.
 pub(crate) const SLOW_LEVEL0_FACTOR: usize = 2;
+/// The transform of a store that was given no prefixes.
+pub(crate) const NO_PREFIXES: KeyTransform = KeyTransform::FixedPrefix { len: 0 };
 
 /// When a write becomes durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +72,7 @@ pub(crate) struct FilterOptions {
     by_level: [[Option<Option<FilterPolicy>>; Purpose::LOOKUPS.len()]; NUM_LEVELS],
     /// The policies of range filters by level.
     pub(crate) ranges: [Option<RangePolicy>; NUM_LEVELS],
-    pub(crate) prefix_len: u16,
+    pub(crate) prefixes: KeyTransform,
     pub(crate) budget_bytes: Option<u64>,
     /// The limit of the memory for filters with columns.
     pub(crate) memory_bytes: Option<u64>,
@@ -87,7 +89,7 @@ impl FilterOptions {
     pub(crate) fn policy(&self, level: usize, purpose: Purpose) -> Option<FilterPolicy> {
         let of_level = self.by_level[level][purpose.index()].as_ref();
         let policy = of_level.unwrap_or(&self.everywhere[purpose.index()]).clone();
-        policy.map(|policy| policy.with_level(level as u8).with_transform(purpose.transform(self.prefix_len)))
+        policy.map(|policy| policy.with_level(level as u8).with_transform(purpose.transform(self.prefixes)))
     }
 
     fn policies(&self) -> impl Iterator<Item = &FilterPolicy> {
@@ -111,7 +113,7 @@ impl StoreOptions {
                 everywhere: [const { None }; Purpose::LOOKUPS.len()],
                 by_level: [const { [const { None }; Purpose::LOOKUPS.len()] }; NUM_LEVELS],
                 ranges: [None; NUM_LEVELS],
-                prefix_len: 0,
+                prefixes: NO_PREFIXES,
                 budget_bytes: None,
                 memory_bytes: None,
                 partition_bytes: None,
@@ -164,8 +166,33 @@ impl StoreOptions {
 
     /// Writes a filter of the rows' first `len` bytes, at least 1, into every table. Scans whose rows must all start
     /// with the same `len` bytes probe it. Shorter rows are not entries, and it is never probed for them.
-    pub fn with_prefix_filter(mut self, len: u16, policy: impl Into<Option<FilterPolicy>>) -> Self {
-        self.filters.prefix_len = len;
+    pub fn with_prefix_filter(self, len: u16, policy: impl Into<Option<FilterPolicy>>) -> Self {
+        self.with_prefixes(KeyTransform::FixedPrefix { len }, policy)
+    }
+
+    /// Writes a filter of the rows' prefixes, of one length or up to delimiters, into every table. A scan whose rows must
+    /// all have one of them probes it for the longest: under `delimited:/`, a scan of a directory for the directory.
+    ///
+    /// ```
+    /// use filterblock_engine::ledger::Outcome;
+    /// use filterblock_kv::{Purpose, Store, StoreOptions};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let dir = tempfile::tempdir()?;
+    /// let policy: filterblock::FilterPolicy = "ribbon:16".parse()?;
+    /// let options = StoreOptions::without_filters().with_prefixes("delimited:/".parse()?, policy);
+    /// let store = Store::open_dir(dir.path(), options)?;
+    /// (0..100).try_for_each(|page| store.put(format!("com.example/{page}/title").as_bytes(), b"", b"Example"))?;
+    /// store.flush()?;
+    /// for (prefix, num_rows) in [("com.example/7/", 1), ("com.example/77", 1), ("com.example/7x/", 0)] {
+    ///     assert_eq!(store.scan_prefix(prefix.as_bytes()).count(), num_rows);
+    /// }
+    /// assert_eq!(store.ledger().of(Purpose::Prefix).count(Outcome::Avoided), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn with_prefixes(mut self, prefixes: KeyTransform, policy: impl Into<Option<FilterPolicy>>) -> Self {
+        self.filters.prefixes = prefixes;
         self.with_filter(Purpose::Prefix, policy)
     }
 
@@ -297,7 +324,12 @@ impl StoreOptions {
             let mut of_levels = self.filters.by_level.iter().map(|level| &level[purpose.index()]);
             self.filters.everywhere[purpose.index()].is_some() || of_levels.any(|set| matches!(set, Some(Some(_))))
         };
-        let prefix_len_min = u64::from(has(Purpose::Prefix));
+        let prefixes_min = u64::from(has(Purpose::Prefix));
+        let (len, levels) = match self.filters.prefixes {
+            KeyTransform::FixedPrefix { len } => (len, prefixes_min),
+            KeyTransform::DelimitedPrefix { levels, .. } => (1, levels.into()),
+            _ => (0, prefixes_min),
+        };
         let ranges = [
             ("max_memtable_bytes", self.max_memtable_bytes as u64, 1, u64::MAX),
             ("max_table_bytes", self.max_table_bytes, 1, u64::MAX),
@@ -306,7 +338,8 @@ impl StoreOptions {
             ("level_bytes' ratio", self.level_ratio.into(), 2, u32::MAX.into()),
             ("cache_bytes", self.cache_bytes, 0, 1 << 44),
             ("partition_bytes", self.filters.partition_bytes.unwrap_or(256), 256, 1 << 30),
-            ("prefix_filter's length", self.filters.prefix_len.into(), prefix_len_min, u16::MAX.into()),
+            ("prefix_filter's length", len.into(), prefixes_min, u16::MAX.into()),
+            ("prefix_filter's levels", levels, prefixes_min, u8::MAX.into()),
             ("filter policies for ranges", has(Purpose::Range).into(), 0, 0),
             ("durability's interval in milliseconds", interval_ms, 0, 24 * 60 * 60 * 1000),
         ];

@@ -1,7 +1,26 @@
-//! The scans that a filter of fixed row prefixes can answer, and the range of rows that share a prefix.
+//! The scans that a filter of row prefixes can answer, and the range of rows that share a prefix.
 
 use core::ops::Bound;
+use filterblock::KeyTransform;
 use std::borrow::Cow;
+
+/// The longest entry of a filter of prefixes that every row between `start` and `end` must have. Under a delimiter, the
+/// directories of `start` are tried: the least row of the range has them all.
+pub(crate) fn safe_entry<'a>(
+    start: Bound<&'a [u8]>,
+    end: Bound<&[u8]>,
+    prefixes: KeyTransform,
+) -> Option<Cow<'a, [u8]>> {
+    match (prefixes, start) {
+        (KeyTransform::FixedPrefix { len: 0 }, _) => None,
+        (KeyTransform::FixedPrefix { len }, _) => safe_prefix(start, end, len.into()),
+        (_, Bound::Included(least) | Bound::Excluded(least)) => {
+            let directories: Vec<&[u8]> = prefixes.prefixes_of(least).collect();
+            directories.iter().rev().find_map(|directory| safe_prefix(start, end, directory.len()))
+        }
+        (_, Bound::Unbounded) => None,
+    }
+}
 
 /// The prefix of `len` bytes that every row between `start` and `end` must have, so that a filter of prefixes may be
 /// probed for it and its *no* holds for the whole range. `None` if rows of the range may differ in it, or be shorter
@@ -22,8 +41,7 @@ use std::borrow::Cow;
 /// 3. As m starts with P, all of R starts with P if and only if no row of R is next(P) or above. With an included
 ///    `end`, which is itself in R, that is so if and only if `end` starts with P; with an excluded one, if and only if
 ///    `end` is at most next(P); without a bound, if and only if there is no next(P).
-pub(crate) fn safe_prefix<'a>(start: Bound<&'a [u8]>, end: Bound<&[u8]>, len: u16) -> Option<Cow<'a, [u8]>> {
-    let len = usize::from(len);
+fn safe_prefix<'a>(start: Bound<&'a [u8]>, end: Bound<&[u8]>, len: usize) -> Option<Cow<'a, [u8]>> {
     let prefix = match start {
         _ if len == 0 => Cow::Borrowed(&[][..]),
         Bound::Unbounded => return None,
@@ -58,8 +76,9 @@ fn trailing_ff(bytes: &[u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{next_after, prefix_range, safe_prefix};
+    use super::{next_after, prefix_range, safe_entry, safe_prefix};
     use core::ops::Bound;
+    use filterblock::KeyTransform;
 
     /// All strings of at most `len` bytes of `alphabet`, in order.
     fn strings(alphabet: &[u8], len: usize) -> Vec<Vec<u8>> {
@@ -131,7 +150,7 @@ mod tests {
         let bounds = bounds(&ends);
         let (mut num_safe, mut num_unsafe) = (0u64, 0u64);
         for len in 0..=3 {
-            let universe = Universe::new(rows.clone(), usize::from(len));
+            let universe = Universe::new(rows.clone(), len);
             for &start in &bounds {
                 for &end in &bounds {
                     let (first, behind) = universe.places(start, end);
@@ -151,6 +170,36 @@ mod tests {
         assert!(num_safe > 10_000 && num_unsafe > 10_000);
     }
 
+    /// Every range between strings of two letters and a delimiter, at the least, the greatest and a middle byte: the
+    /// directory that is probed begins every row of the range, and a scan of a directory probes that one.
+    #[test]
+    fn every_row_of_a_range_has_the_directory_that_is_probed() {
+        let mut num_safe = 0u64;
+        for (alphabet, delimiter) in [([0x00, 0x61, 0xff], 0x00), ([0x00, 0x61, 0xff], 0xff), (*b"./0", b'/')] {
+            let rows = strings(&alphabet, 4);
+            for prefixes in [1, 2, 255].map(|levels| KeyTransform::DelimitedPrefix { delimiter, levels }) {
+                let ends = bounds(&rows);
+                for (&start, &end) in ends.iter().flat_map(|start| ends.iter().map(move |end| (start, end))) {
+                    let Some(entry) = safe_entry(start, end, prefixes) else { continue };
+                    let all = rows.iter().filter(|row| core::ops::RangeBounds::contains(&(start, end), row.as_slice()));
+                    assert!(all.clone().all(|row| row.starts_with(&entry)), "{start:x?} {end:x?} {prefixes}");
+                    assert!(prefixes.prefixes_of(&entry).last() == Some(&entry), "an entry as rows have it");
+                    num_safe += u64::from(all.count() > 1);
+                }
+                for prefix in &rows {
+                    let (start, end) = prefix_range(prefix);
+                    let range = (start.as_ref().map(Vec::as_slice), end.as_ref().map(Vec::as_slice));
+                    assert_eq!(
+                        safe_entry(range.0, range.1, prefixes).as_deref(),
+                        prefixes.entry_of(prefix),
+                        "{prefix:x?}"
+                    );
+                }
+            }
+        }
+        assert!(num_safe > 1_000, "{num_safe}");
+    }
+
     #[test]
     fn the_range_of_a_prefix_has_exactly_its_rows() {
         let rows = strings(&[0x00, 0x01, 0x02, 0xfe, 0xff], 4);
@@ -164,7 +213,7 @@ mod tests {
             // Filters of prefixes no longer than this one can be probed.
             for len in 0..=4 {
                 let asked = safe_prefix(range.0, range.1, len);
-                assert_eq!(asked.as_deref(), prefix.get(..usize::from(len)), "{prefix:x?} {len}");
+                assert_eq!(asked.as_deref(), prefix.get(..len), "{prefix:x?} {len}");
             }
         }
         assert_eq!(next_after(&[0xff, 0xff]), None);

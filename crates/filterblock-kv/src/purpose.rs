@@ -2,7 +2,7 @@
 
 use super::cell::CellKey;
 use core::fmt;
-use filterblock::{KeyTransform, Query};
+use filterblock::{KeyTransform, Query, TransformId};
 use filterblock_engine::ledger::LookupClass;
 use serde::Serialize;
 
@@ -16,12 +16,16 @@ pub enum Purpose {
     /// May the table have this cell?
     #[serde(rename = "row+column")]
     RowColumn,
-    /// May the table have a row that starts with this prefix? All prefixes of a filter have one length.
+    /// May the table have a row that starts with this prefix? All prefixes of a filter have one length, or end with one
+    /// delimiter.
     Prefix,
     /// May the table have a row between these bounds? The answer of a [range filter](filterblock::range), which has a
     /// policy of its own ([`StoreOptions::with_range_filter`](super::StoreOptions::with_range_filter)).
     Range,
 }
+
+/// The id of prefixes that end with a delimiter, which a version that does not know them skips.
+const DELIMITED_ID: u8 = 5;
 
 impl Purpose {
     /// All purposes, in the order of their ids.
@@ -49,36 +53,49 @@ impl Purpose {
 
     /// The purpose with this id, if this version knows it.
     pub fn from_id(id: u8) -> Option<Self> {
+        let id = if id == DELIMITED_ID { Self::Prefix.id() } else { id };
         Self::ALL.into_iter().find(|purpose| purpose.id() == id)
     }
 
-    /// The transform of the filter's entries; of ranges, of its keys. `prefix_len`, in bytes, applies to
-    /// [`Purpose::Prefix`] only.
+    /// The transform of the filter's entries; of ranges, of its keys. That of [`Purpose::Prefix`] is `prefixes`.
     ///
     /// ```
     /// use filterblock::KeyTransform;
     /// use filterblock_kv::Purpose;
     ///
-    /// assert_eq!(Purpose::Prefix.transform(4), KeyTransform::FixedPrefix { len: 4 });
-    /// assert_eq!(Purpose::Row.transform(4), KeyTransform::Row);
+    /// let prefixes = KeyTransform::FixedPrefix { len: 4 };
+    /// assert_eq!(Purpose::Prefix.transform(prefixes), prefixes);
+    /// assert_eq!(Purpose::Row.transform(prefixes), KeyTransform::Row);
     /// ```
-    pub const fn transform(self, prefix_len: u16) -> KeyTransform {
+    pub const fn transform(self, prefixes: KeyTransform) -> KeyTransform {
         match self {
             Self::Row | Self::Range => KeyTransform::Row,
             Self::RowColumn => KeyTransform::RowColumn,
-            Self::Prefix => KeyTransform::FixedPrefix { len: prefix_len },
+            Self::Prefix => prefixes,
         }
     }
 
-    /// The transform of the entries, given the footer's parameter; `None` for a parameter that this version never
+    /// The id and the parameter of a filter in the footer.
+    pub(crate) fn to_footer(self, transform: KeyTransform) -> (u8, u16) {
+        match (self, transform.to_wire()) {
+            (Self::Prefix, TransformId { id: 5, param }) => (DELIMITED_ID, param),
+            (Self::Prefix, TransformId { param, .. }) => (self.id(), param),
+            _ => (self.id(), 0),
+        }
+    }
+
+    /// The purpose and the transform of a filter in the footer; `None` for an id or a parameter that this version never
     /// writes.
-    pub(crate) fn transform_of_param(self, param: u16) -> Option<KeyTransform> {
-        let is_written = match self {
-            Self::Row | Self::RowColumn | Self::Range => param == 0,
-            // Every row starts with the empty prefix: a filter of it would be useless.
-            Self::Prefix => param != 0,
+    pub(crate) fn of_footer(id: u8, param: u16) -> Option<(Self, KeyTransform)> {
+        let [low, high] = [param & 0xff, param >> 8].map(|byte| byte as u8);
+        let transform = match (id, param) {
+            // A filter of the empty prefix, or of no prefix, would be useless.
+            (3, 1..) => KeyTransform::FixedPrefix { len: param },
+            (DELIMITED_ID, 256..) => KeyTransform::DelimitedPrefix { delimiter: low, levels: high },
+            (1 | 2 | 4, 0) => KeyTransform::default(),
+            _ => return None,
         };
-        is_written.then(|| self.transform(param))
+        Self::from_id(id).map(|purpose| (purpose, purpose.transform(transform)))
     }
 
     /// The query that its filter answers for a cell; of prefixes and ranges, for the cell's row. A prefix itself is the
@@ -123,21 +140,23 @@ mod tests {
     fn ids_and_parameters_round_trip() {
         for (index, purpose) in Purpose::ALL.into_iter().enumerate() {
             assert_eq!((purpose.index(), Purpose::from_id(purpose.id())), (index, Some(purpose)));
-            for prefix_len in [1, 2, u16::MAX] {
-                let transform = purpose.transform_of_param(purpose.transform(prefix_len).to_wire().param);
-                assert_eq!(transform, Some(purpose.transform(prefix_len)));
+            for prefixes in
+                ["prefix:1", "prefix:2", "prefix:65535", "delimited:/", "delimited:0x00:1", "delimited:0xff:9"]
+            {
+                let transform = purpose.transform(prefixes.parse().expect("a transform"));
+                let (id, param) = purpose.to_footer(transform);
+                assert_eq!(Purpose::of_footer(id, param), Some((purpose, transform)));
             }
         }
-        assert_eq!((Purpose::from_id(0), Purpose::from_id(5)), (None, None));
+        assert_eq!((Purpose::from_id(0), Purpose::from_id(6)), (None, None));
         assert!(Purpose::ALL.starts_with(&Purpose::OF_KEYS));
     }
 
     #[test]
     fn parameters_that_are_never_written_are_refused() {
-        assert_eq!(Purpose::Row.transform_of_param(1), None);
-        assert_eq!(Purpose::RowColumn.transform_of_param(8), None);
-        assert_eq!(Purpose::Range.transform_of_param(1), None);
-        assert_eq!(Purpose::Prefix.transform_of_param(0), None);
-        assert_eq!(Purpose::Prefix.transform_of_param(8), Some(KeyTransform::FixedPrefix { len: 8 }));
+        for (id, param) in [(1, 1), (2, 8), (4, 1), (3, 0), (5, 0), (5, 255), (6, 0), (0, 0)] {
+            assert_eq!(Purpose::of_footer(id, param), None);
+        }
+        assert_eq!(Purpose::of_footer(3, 8), Some((Purpose::Prefix, KeyTransform::FixedPrefix { len: 8 })));
     }
 }

@@ -30,7 +30,8 @@ const MAX_ROWS: u64 = 10_000_000;
 /// Every run holds the same data and is given the same queries: rows that do not exist, columns that existing rows do
 /// not have, and cells that exist; then scans of hosts and of directories without rows, and of directories with some: a
 /// host is the beginning of a row up to its first slash, a directory up to its last, and each is all of a row without
-/// slashes. Range filters of 14 bits a row answer these. Absent keys lie between present ones, and a table's key range is
+/// slashes. Range filters of 14 bits a row answer these, and filters of the directories the scans of absent ones again.
+/// Absent keys lie between present ones, and a table's key range is
 /// checked before its filters, which take no credit for what the range rules out. Data blocks are read past the page
 /// cache where the file system allows it. Reads are counted by the store and, independently, by the operating system; if
 /// the two disagree, or the answers of two runs do, the demo fails.

@@ -44,6 +44,9 @@ struct RunFigures {
     filter: &'static str,
     bits_per_key: Option<f64>,
     range_bits_per_row: Option<f64>,
+    /// With filters of directories in place of range filters.
+    directory_bits_per_row: Option<f64>,
+    directory_reads: Option<u64>,
     data_block_reads: u64,
     reads_avoided: u64,
     /// Data blocks that the store without filters read and this one did not. Must equal `reads_avoided`.
@@ -89,6 +92,8 @@ impl RunFigures {
             filter: run.filter,
             bits_per_key: has_filter.then_some(bits_per_key),
             range_bits_per_row: has_filter.then_some(range_bytes as f64 * 8.0 / rows.max(1) as f64),
+            directory_bits_per_row: run.directories.as_ref().map(|(bytes, _)| *bytes as f64 * 8.0 / rows.max(1) as f64),
+            directory_reads: run.directories.as_ref().map(|(_, observed)| reads(observed)),
             data_block_reads,
             reads_avoided: total.count(Outcome::Avoided),
             reads_fewer_than_unfiltered: reads(&all_unfiltered) as i64 - data_block_reads as i64,
@@ -108,7 +113,7 @@ impl RunFigures {
                 .map(|system| (system.calls, system.bytes) == (data_block_reads, ledger_read_bytes)),
             ledger_balanced: run.balanced,
             answers_hash: hex(all.answers),
-            answers_wrong: all.num_wrong,
+            answers_wrong: all.num_wrong + run.directories.as_ref().map_or(0, |(_, observed)| observed.num_wrong),
             classes: Class::ALL.into_iter().zip(&run.series).map(class).collect(),
             warnings: run.warnings.clone(),
         }
@@ -139,7 +144,7 @@ impl RunFigures {
 /// A line of the table: a name, indented by two spaces where it details the line above, and the figure of a run.
 type Line = (&'static str, fn(&RunFigures) -> Option<String>);
 
-const LINES: [Line; 23] = [
+const LINES: [Line; 25] = [
     ("", |run| Some(run.filter.to_owned())),
     ("filter size, bits per key", |run| run.bits_per_key.map(|bits| format!("{bits:.2}"))),
     ("  of range filters, bits per row", |run| run.range_bits_per_row.map(|bits| format!("{bits:.2}"))),
@@ -149,6 +154,8 @@ const LINES: [Line; 23] = [
     ("  for present cells", |run| reads_of_class(run, 2)),
     ("  for scans of absent hosts", |run| reads_of_class(run, 3)),
     ("  for scans of absent directories", |run| reads_of_class(run, 4)),
+    ("    by filters of directories instead", |run| run.directory_reads.map(grouped)),
+    ("      their size, bits per row", |run| run.directory_bits_per_row.map(|bits| format!("{bits:.2}"))),
     ("  for scans of present directories", |run| reads_of_class(run, 5)),
     ("reads avoided by the filters", |run| Some(grouped(run.reads_avoided))),
     ("  share of reads for absent keys", |run| {

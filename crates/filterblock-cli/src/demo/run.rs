@@ -5,7 +5,7 @@ use super::queries::{Class, Observed};
 use super::store::LoadedStore;
 use crate::exit::Failure;
 use filterblock::FilterPolicy;
-use filterblock_kv::{Error, Stats, Store};
+use filterblock_kv::{Error, Purpose, RebuildOptions, Stats, Store};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -48,6 +48,9 @@ pub(super) struct Run {
     pub(super) stats: Stats,
     /// One for each class of queries.
     pub(super) series: Vec<Observed>,
+    /// With filters of directories, in place of range filters, which are then written: their length in bytes, and the scans
+    /// of absent directories.
+    pub(super) directories: Option<(u64, Observed)>,
     /// Whether the whole ledger, warm-up included, is consistent.
     pub(super) balanced: bool,
     pub(super) warnings: Vec<String>,
@@ -64,16 +67,27 @@ impl Run {
         let loaded = LoadedStore::new(data, policy.clone(), parent)?;
         let store = &loaded.store;
         let series = query(store, data, plan).map_err(|error| loaded.failure(&error))?;
+        let stats = store.stats();
+        let of_directories = |policy| with_directories(store, data, plan.num_lookups(), policy);
+        let directories = policy.clone().map(of_directories).transpose().map_err(|error| loaded.failure(&error))?;
         let run = Self {
             filter: policy.map_or("none", |policy| policy.kind_name()),
             series,
-            stats: store.stats(),
+            directories,
+            stats,
             balanced: store.ledger().check().is_ok(),
             warnings: store.warnings().iter().map(ToString::to_string).collect(),
         };
         loaded.remove()?;
         Ok(run)
     }
+}
+
+fn with_directories(store: &Store, data: &Dataset, num: u64, policy: FilterPolicy) -> Result<(u64, Observed), Error> {
+    store.rebuild_filters(&RebuildOptions::new().with_filter(Purpose::Prefix, policy).with_range_filter(None))?;
+    let stats = store.stats();
+    let of_prefixes = stats.tables.iter().flat_map(|table| &table.filters).filter(|of| of.purpose == Purpose::Prefix);
+    Ok((of_prefixes.map(|filter| filter.bytes).sum(), Observed::of(store, data, Class::AbsentDirectory, num)?))
 }
 
 fn query(store: &Store, data: &Dataset, plan: &mut Plan) -> Result<Vec<Observed>, Error> {

@@ -4,7 +4,7 @@ use super::data::{Dataset, random};
 use crate::exit::{Failure, code_of_store};
 use crate::store::what_failed;
 use filterblock::range::RangePolicy;
-use filterblock::{FilterPolicy, KeyHasher};
+use filterblock::{FilterPolicy, KeyHasher, KeyTransform};
 use filterblock_kv::{Durability, Error, FileStorage, Maintenance, Purpose, Store, StoreOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,6 +14,7 @@ use std::sync::Arc;
 const SEED: u64 = 0x5eed;
 /// Size of range filters, in bits per row.
 const RANGE_BITS: f64 = 14.0;
+const DIRECTORIES: KeyTransform = KeyTransform::DelimitedPrefix { delimiter: b'/', levels: u8::MAX };
 /// Tables that lie side by side, as compaction leaves them.
 const NUM_SETTLED: u64 = 4;
 /// Tables across the whole key range, as flushes leave them.
@@ -39,6 +40,8 @@ impl LoadedStore {
             .with_filter(Purpose::Row, policy.clone())
             .with_filter(Purpose::RowColumn, policy.clone())
             .with_range_filter(policy.as_ref().and(RangePolicy::with_bits_per_key(RANGE_BITS).ok()))
+            // For the filters of directories that are built later.
+            .with_prefixes(policy.as_ref().map_or(KeyTransform::FixedPrefix { len: 0 }, |_| DIRECTORIES), None)
             .with_hasher(KeyHasher::new(SEED))
             // The same tables in every run, and every read a read of the device.
             .with_max_memtable_bytes(usize::MAX)

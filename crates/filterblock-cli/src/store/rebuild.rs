@@ -8,7 +8,7 @@ use crate::output::{self, Output, shell_word};
 use crate::policy_args::{AUTO, DEFAULT_BITS_PER_KEY, DEFAULT_RANGE_BITS, Size};
 use crate::units::parse_u64;
 use filterblock::range::RangePolicy;
-use filterblock::{FilterPolicy, HEADER_LEN, KeyHasher};
+use filterblock::{FilterPolicy, HEADER_LEN, KeyHasher, KeyTransform};
 use filterblock_kv::{
     Error, FilterStats, Maintenance, Purpose, RebuildOptions, RebuildReport, RebuiltTable, Stats, Store, StoreOptions,
     TableStats,
@@ -37,9 +37,6 @@ pub(crate) struct Args {
     place: PathBuf,
     #[command(flatten)]
     filters: KindArgs,
-    /// Write prefix filters of this length for all tables; if omitted, existing ones keep their length
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    prefix_len: Option<u16>,
     /// A new seed of the hash, decimal or 0x…, for these filters and all later ones
     #[arg(long, value_name = "S", value_parser = parse_u64, conflicts_with_all = ["random_seed", "hash_key_file"])]
     seed: Option<u64>,
@@ -164,19 +161,19 @@ fn print(
 struct Plan<'a> {
     args: &'a Args,
     stats: &'a Stats,
-    prefix_len: Option<u16>,
+    prefixes: Option<KeyTransform>,
     /// The given policies, by [`Purpose::OF_KEYS`]; otherwise filters keep their own.
     given: Option<[Option<FilterPolicy>; Purpose::OF_KEYS.len()]>,
 }
 
 impl<'a> Plan<'a> {
     fn new(args: &'a Args, stats: &'a Stats) -> Result<Self, Failure> {
-        let prefix_len = args.prefix_len.or_else(|| prefix_len(stats));
+        let asked = args.filters.prefixes();
         let KindArgs { kind, bits_per_key, fpr, .. } = &args.filters;
-        if kind.as_deref() == Some(NONE) && (bits_per_key.is_some() || fpr.is_some() || args.prefix_len.is_some()) {
+        if kind.as_deref() == Some(NONE) && (bits_per_key.is_some() || fpr.is_some() || asked.is_some()) {
             return Err(Failure::usage("rebuild", "with --kind none there is no filter that has a size or a prefix"));
         }
-        let mut plan = Self { args, stats, prefix_len, given: None };
+        let mut plan = Self { args, stats, prefixes: asked.or_else(|| prefixes(stats)), given: None };
         if kind.is_some() || bits_per_key.is_some() || fpr.is_some() {
             let mut given = [const { None }; Purpose::OF_KEYS.len()];
             for (given, purpose) in given.iter_mut().zip(Purpose::OF_KEYS) {
@@ -191,7 +188,7 @@ impl<'a> Plan<'a> {
     /// The options of the store during the rebuild: no maintenance of its own. A log that was not closed becomes a
     /// table, with filters like the others.
     fn store_options(&self) -> StoreOptions {
-        let options = with_filters(self.prefix_len, |purpose| self.usual(purpose));
+        let options = with_filters(self.prefixes, |purpose| self.usual(purpose));
         options
             .with_range_filter(self.usual_range())
             .with_create(false)
@@ -205,7 +202,7 @@ impl<'a> Plan<'a> {
         let is_given = match purpose {
             Purpose::Row | Purpose::RowColumn => self.args.filters.kind.is_some(),
             // A prefix filter, or one of a later version.
-            _ => self.args.prefix_len.is_some(),
+            _ => self.args.filters.prefixes().is_some(),
         };
         if !has_one && !is_given {
             return None;
@@ -228,16 +225,13 @@ impl<'a> Plan<'a> {
 
     /// Returns the given policy, or the policy of the largest filter for this purpose.
     fn usual(&self, purpose: Purpose) -> Option<FilterPolicy> {
-        match &self.given {
-            Some(given) => given[purpose as usize].clone(),
-            None => like_largest(self.stats, purpose),
-        }
+        self.given.as_ref().map_or_else(|| like_largest(self.stats, purpose), |given| given[purpose as usize].clone())
     }
 }
 
 /// Options with the filters that the store of `stats` has.
 pub(super) fn filters_like(stats: &Stats) -> StoreOptions {
-    with_filters(prefix_len(stats), |purpose| like_largest(stats, purpose)).with_range_filter(largest_range(stats))
+    with_filters(prefixes(stats), |purpose| like_largest(stats, purpose)).with_range_filter(largest_range(stats))
 }
 
 /// The policy of the largest range filter, as far as its block shows it, or the default one for unusable ones. Rounded
@@ -250,20 +244,20 @@ fn largest_range(stats: &Stats) -> Option<RangePolicy> {
     RangePolicy::with_bits_per_key(bits).ok().filter(|_| largest.is_some() || is_unusable)
 }
 
-/// Options with filters of rows and cells, and of prefixes of this length.
-fn with_filters(prefix_len: Option<u16>, policy: impl Fn(Purpose) -> Option<FilterPolicy>) -> StoreOptions {
+/// Options with filters of rows and cells, and of these prefixes.
+fn with_filters(prefixes: Option<KeyTransform>, policy: impl Fn(Purpose) -> Option<FilterPolicy>) -> StoreOptions {
     let mut options = StoreOptions::without_filters();
     for purpose in [Purpose::Row, Purpose::RowColumn] {
         options = options.with_filter(purpose, policy(purpose));
     }
-    match prefix_len {
-        Some(len) => options.with_prefix_filter(len, policy(Purpose::Prefix)),
+    match prefixes {
+        Some(prefixes) => options.with_prefixes(prefixes, policy(Purpose::Prefix)),
         None => options,
     }
 }
 
-fn prefix_len(stats: &Stats) -> Option<u16> {
-    stats.tables.iter().find_map(|table| table.prefix_len)
+fn prefixes(stats: &Stats) -> Option<KeyTransform> {
+    stats.tables.iter().find_map(|table| table.prefixes)
 }
 
 /// The policy of the largest filter for this purpose, or the default one.

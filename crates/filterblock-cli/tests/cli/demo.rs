@@ -32,6 +32,8 @@ fn the_figures_add_up() {
         assert_eq!(reads, count(run, "data_block_reads"));
         let of_scans = |run: &Value| count(&run["classes"][3], "data_block_reads");
         assert!(run["filter"] == "none" || 2 * of_scans(run) < of_scans(&runs[0]), "{run}");
+        let with_directories = run["directory_reads"].as_u64().unwrap_or(0);
+        assert!(50 * with_directories < count(&runs[0]["classes"][4], "data_block_reads"), "{run}");
         for class in run["classes"].as_array().unwrap() {
             let outcomes = class["outcomes"].as_object().unwrap();
             let sum: u64 = outcomes.values().map(|count| count.as_u64().unwrap()).sum();

@@ -56,6 +56,8 @@ fn rows_and_prefixes_are_entries() {
         ("prefix:4", "key-unseen", "maybe", 1),
         ("prefix:4", "other", "no", 1),
         ("prefix:4", "ke", "maybe", 1),
+        ("delimited:-", "key-unseen", "maybe", 1),
+        ("delimited:-:1", "other-7", "no", 1),
         ("whole-key+prefix:4", "key-7", "maybe", 0),
         ("whole-key+prefix:4", "key-", "maybe", 0),
     ] {
@@ -63,7 +65,7 @@ fn rows_and_prefixes_are_entries() {
             place.run(&format!("build --kind fuse --fpr 0.01% --transform {transform} --output t.fb keys.txt"));
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         let warning = stderr(&output);
-        assert_eq!(warning.contains("1 of 1001 keys are shorter than the prefix"), num_short == 1, "{warning}");
+        assert_eq!(warning.contains("1 of 1001 keys have no prefix that is an entry"), num_short == 1, "{warning}");
         assert_eq!(place.json(0, "inspect t.fb --json")["transform"], transform);
         let code = if answer == "no" { 1 } else { 0 };
         assert_eq!(place.expect(code, &format!("query t.fb {asked}")), format!("{answer}\t{asked}\n"), "{transform}");
@@ -203,7 +205,7 @@ fn a_partitioned_filter_in_one_file_is_queried_shown_and_verified() {
 /// In a partitioned filter, too, prefixes that are entries are answered, where their partition opens.
 #[test]
 fn a_partitioned_filter_answers_for_prefixes() {
-    for transform in ["prefix:6", "whole-key+prefix:6"] {
+    for transform in ["prefix:6", "whole-key+prefix:6", "delimited:/"] {
         let policy: FilterPolicy = format!("golomb:fpr=0.000001,seed=1,transform={transform}").parse().unwrap();
         let mut builder = PartitionedFilterBuilder::new(&policy, PartitionLimit::Entries(100)).unwrap();
         let mut file = Vec::new();
@@ -226,7 +228,7 @@ fn a_partitioned_filter_answers_for_prefixes() {
         assert_eq!(answers.lines().count(), 2000);
         file[70] ^= 1;
         place.write("p.fb", [&file[..], &index].concat());
-        assert!(place.expect(0, "query p.fb --prefix 000001").starts_with("maybe\t"));
-        assert!(place.expect(1, "query p.fb --prefix 999999").starts_with("no\t"));
+        assert!(place.expect(0, "query p.fb --prefix 000001/").starts_with("maybe\t"));
+        assert!(place.expect(1, "query p.fb --prefix 999999/").starts_with("no\t"));
     }
 }

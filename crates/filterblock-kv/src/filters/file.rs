@@ -2,7 +2,7 @@
 
 use super::{
     DecodeError, EntryHasher, FilterKind, KeyHasher, KeyTransform, OpenOptions, PartitionHandle, Probe, Purpose,
-    StoredFamily, check_places, index_at, may_match, unpadded_len,
+    StoredFamily, check_places, index_at, loaded::probe_entries, may_match, unpadded_len,
 };
 use core::fmt;
 use filterblock::FilterBlockReader;
@@ -93,15 +93,17 @@ impl TableFilter {
     }
 
     fn probe_as<F: StoredFamily>(&self) -> Option<Probe<'_>> {
-        let purpose = self.purpose;
+        let (purpose, transform) = (self.purpose, self.transform);
         if self.is_partitioned() {
             let TablePartitions { index, partitions, .. } = self.open_partitions::<F>().ok()?;
             return Some(Box::new(move |key| {
-                may_match(Some(&index), |number| partitions[number].as_ref().ok(), purpose.query(key))
+                probe_entries(purpose, transform, key, |query| {
+                    may_match(Some(&index), |number| partitions[number].as_ref().ok(), query)
+                })
             }));
         }
         let filter = self.open::<F>().ok()?;
-        Some(Box::new(move |key| F::answer(&filter, purpose.query(key))))
+        Some(Box::new(move |key| probe_entries(purpose, transform, key, |query| F::answer(&filter, query))))
     }
 }
 

@@ -30,7 +30,7 @@ use super::error::Error;
 use super::footer::{FilterHandle, Footer, filter_context, open_footer};
 use super::manifest::HasherId;
 use super::names::FileName;
-use super::prefix::safe_prefix;
+use super::prefix::safe_entry;
 use super::purpose::Purpose;
 use super::range::RowRange;
 use super::storage::{PAGE_LEN, ReadableFile, WritableFile, len_in_memory, read_exact_at};
@@ -62,8 +62,8 @@ enum Slot {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TableFilters {
     slots: [Slot; Purpose::ALL.len()],
-    /// The length of the prefixes of the prefix filter that was written, usable or not.
-    pub(crate) stored_prefix_len: Option<u16>,
+    /// The transform of the prefix filter that was written, usable or not.
+    pub(crate) stored_prefixes: Option<KeyTransform>,
     /// The number of their own file, and that file.
     file: Option<(u64, Arc<OpenFile>)>,
 }
@@ -94,8 +94,11 @@ impl TableFilters {
                 OpenRange::open(location, handle.index_len).map(|filter| Slot::Range(Arc::new(filter)))
             } else {
                 let hasher = footer.hasher(&file.context.hasher.read());
-                filters.note_prefix_len(transform);
-                let location = location(purpose, OpenOptions::new().expect(&EntryHasher::new(hasher, transform)));
+                filters.note_prefixes(purpose, transform);
+                let mut location = location(purpose, OpenOptions::new().expect(&EntryHasher::new(hasher, transform)));
+                if let KeyTransform::DelimitedPrefix { levels, .. } = transform {
+                    location.max_entries = location.max_entries.saturating_mul(levels.into());
+                }
                 OpenFilter::open(purpose, location, handle.index_len).map(|filter| Slot::Keys(Arc::new(filter)))
             };
             filters.slots[purpose.index()] = opened.unwrap_or(Slot::Unusable);
@@ -123,7 +126,7 @@ impl TableFilters {
                 let purposes = footer.filters.iter().filter_map(|handle| Purpose::from_id(handle.purpose_id));
                 purposes.for_each(|purpose| filters.slots[purpose.index()] = Slot::Unusable);
                 let transforms = footer.filters.iter().filter_map(|handle| handle.purpose());
-                transforms.for_each(|(_, transform)| filters.note_prefix_len(transform));
+                transforms.for_each(|(purpose, transform)| filters.note_prefixes(purpose, transform));
                 let (claimed_format, problem) = ("unread".to_owned(), FilterProblem::Unreadable(error.to_string()));
                 context.warn(Warning { file: name, offset: 0, len: 0, claimed_format, problem });
                 filters
@@ -200,14 +203,14 @@ impl TableFilters {
         if let Slot::Range(filter) = &self.slots[Purpose::Range.index()] { Some(filter) } else { None }
     }
 
-    /// The length of the prefix filter's entries, if it is usable.
-    pub(crate) fn prefix_len(&self) -> Option<u16> {
-        self.get(Purpose::Prefix).and(self.stored_prefix_len)
+    /// The transform of the prefix filter, if it is usable.
+    pub(crate) fn prefixes(&self) -> Option<KeyTransform> {
+        self.get(Purpose::Prefix).and(self.stored_prefixes)
     }
 
-    fn note_prefix_len(&mut self, transform: KeyTransform) {
-        if let KeyTransform::FixedPrefix { len } = transform {
-            self.stored_prefix_len = Some(len);
+    fn note_prefixes(&mut self, purpose: Purpose, transform: KeyTransform) {
+        if purpose == Purpose::Prefix {
+            self.stored_prefixes = Some(transform);
         }
     }
 

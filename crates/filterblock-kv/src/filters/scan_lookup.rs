@@ -1,8 +1,9 @@
 //! A scan in one table: the filters that may exclude the table, and how the ledger counts it.
 
 use super::{
-    CellKey, EntryHashes, Lookup, Outcome, Purpose, RowRange, TableCounters, TableFilters, Verdict, safe_prefix,
+    CellKey, EntryHashes, Lookup, Outcome, Purpose, RowRange, TableCounters, TableFilters, Verdict, safe_entry,
 };
+use filterblock::KeyTransform;
 
 /// A scan that has reached a table. It counts as a lookup of a range in a table with a range filter, usable or not; in
 /// another table as one of a prefix, if its rows share one; or else as one of a range, where the store writes range
@@ -13,7 +14,7 @@ pub(crate) struct ScanLookup<'a> {
     pub(crate) lookup: Lookup<'a>,
     /// The class that it counts under.
     pub(crate) purpose: Purpose,
-    /// The common prefix of the range's rows, cut to the filter's prefix length.
+    /// The entry of the prefix filter that all of the range's rows have.
     pub(crate) prefix: Option<Vec<u8>>,
     verdict: Verdict,
 }
@@ -21,8 +22,8 @@ pub(crate) struct ScanLookup<'a> {
 /// The lookups that are counted in tables without a filter for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CountedScans {
-    /// The length of prefixes; 0 for none.
-    pub(crate) prefix_len: u16,
+    /// The transform of prefixes; of length 0 for none.
+    pub(crate) prefixes: KeyTransform,
     pub(crate) ranges: bool,
 }
 
@@ -34,8 +35,8 @@ impl<'a> ScanLookup<'a> {
         range: &RowRange,
         counted: CountedScans,
     ) -> Option<Self> {
-        let len = filters.prefix_len().unwrap_or(counted.prefix_len);
-        let prefix = safe_prefix(range.start(), range.end(), len).filter(|_| len > 0);
+        let prefixes = filters.prefixes().unwrap_or(counted.prefixes);
+        let prefix = safe_entry(range.start(), range.end(), prefixes);
         let purpose = match prefix {
             _ if filters.has(Purpose::Range) => Purpose::Range,
             Some(_) => Purpose::Prefix,

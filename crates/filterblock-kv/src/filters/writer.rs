@@ -7,7 +7,7 @@ use super::{
 use core::convert::Infallible;
 use filterblock::partition::{BuildFamily, Keys, PartitionBuildError, PartitionLimit, PartitionedBuilder, Ranges};
 use filterblock::range::{RangeFilterBuilder, RangePolicy};
-use filterblock::{BuildError, FilterBlockBuilder, FilterPolicy};
+use filterblock::{BuildError, FilterBlockBuilder, FilterPolicy, KeyTransform};
 
 /// The filters with which a table is written.
 #[derive(Debug)]
@@ -183,9 +183,9 @@ impl FilterWriter {
         footer: &mut Footer,
     ) -> Vec<Warning> {
         let mut warnings = Vec::new();
-        let mut end = |out: &mut Vec<u8>, start: usize, purpose: Purpose, param: u16, name: &str, built| match built {
+        let mut end = |out: &mut Vec<u8>, start: usize, purpose: Purpose, transform, name: &str, built| match built {
             Ok((len, index_len)) => {
-                let (purpose_id, len) = (purpose.id(), len as u64);
+                let ((purpose_id, param), len) = (purpose.to_footer(transform), len as u64);
                 footer.filters.push(FilterHandle { purpose_id, param, len, index_len });
                 out.resize(out.len().next_multiple_of(PAGE_LEN), 0);
                 offset += (out.len() - start) as u64;
@@ -204,7 +204,7 @@ impl FilterWriter {
                 (None, None) => filter.builder.finish_into(out).map(|len| (len, 0)).map_err(FilterProblem::NotBuilt),
             };
             let policy = filter.builder.policy();
-            end(out, start, filter.purpose, policy.transform().to_wire().param, policy.kind_name(), built);
+            end(out, start, filter.purpose, policy.transform(), policy.kind_name(), built);
         }
         if let Some((mut builder, partitioned)) = self.range {
             let start = out.len();
@@ -212,7 +212,7 @@ impl FilterWriter {
                 Some(partitioned) => partitioned.finish_into(out),
                 None => builder.finish_into(out).map(|len| (len, 0)).map_err(FilterProblem::NotBuilt),
             };
-            end(out, start, Purpose::Range, 0, Purpose::Range.name(), built);
+            end(out, start, Purpose::Range, KeyTransform::Row, Purpose::Range.name(), built);
         }
         warnings
     }
@@ -242,7 +242,7 @@ mod tests {
     use super::{
         BuildError, CellKey, FilterPolicies, FilterPolicy, FilterProblem, FilterWriter, Footer, Purpose, RangePolicy,
     };
-    use filterblock::FilterKind;
+    use filterblock::{FilterKind, KeyTransform};
 
     /// A filter that cannot be built takes no entry beyond the number with which that is known, and is left out with one
     /// warning; the table's other filter is written, and so are both of a table of few cells.
@@ -250,7 +250,7 @@ mod tests {
     fn a_filter_that_cannot_be_built_costs_little() {
         let capped = |purpose: Purpose, max_bytes| {
             let policy = FilterPolicy::with_max_bytes(FilterKind::Ribbon, max_bytes).expect("legal");
-            Some(policy.with_transform(purpose.transform(0)))
+            Some(policy.with_transform(purpose.transform(KeyTransform::Row)))
         };
         let by_purpose = [capped(Purpose::Row, 1_000), capped(Purpose::RowColumn, 1 << 20), None];
         let policies = FilterPolicies { by_purpose, range: None, partition_bytes: None };
@@ -279,7 +279,7 @@ mod tests {
     fn filters_of_nothing_are_not_written() {
         let policy = |purpose: Purpose| {
             let policy = FilterPolicy::with_bits_per_key(FilterKind::Ribbon, 10.0).expect("legal");
-            Some(policy.with_transform(purpose.transform(2)))
+            Some(policy.with_transform(purpose.transform(KeyTransform::FixedPrefix { len: 2 })))
         };
         let ranges =
             [RangePolicy::with_bits_per_key(10.0), RangePolicy::with_false_positive_rate(0.01, 16)].map(Result::unwrap);

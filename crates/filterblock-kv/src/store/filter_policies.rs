@@ -5,8 +5,8 @@
 //! share the most rebuilt. Filters are written for a little less than the budget, so that this is rare.
 
 use super::{
-    Arc, Error, FilterKind, FilterOptions, FilterPolicies, FilterPolicy, MaintenanceState, Purpose, Shared, Table,
-    Version, rebuild,
+    Arc, Error, FilterKind, FilterOptions, FilterPolicies, FilterPolicy, MaintenanceState, NO_PREFIXES, Purpose,
+    Shared, Table, Version, rebuild,
 };
 use filterblock_engine::budget::{Run, Share, allocate};
 
@@ -51,10 +51,10 @@ struct Allocation(Vec<(SortedRun, Shares)>);
 /// A policy for a table of `level` with the hasher and transform of the store; `None` for prefixes of length 0,
 /// whose filter would be useless.
 pub(super) fn complete(shared: &Shared, policy: FilterPolicy, level: usize, purpose: Purpose) -> Option<FilterPolicy> {
-    let prefix_len = shared.tables.prefix_len;
-    let is_void = purpose == Purpose::Prefix && prefix_len == 0;
+    let prefixes = shared.tables.prefixes;
+    let is_void = purpose == Purpose::Prefix && prefixes == NO_PREFIXES;
     let policy = policy.with_level(level as u8).with_hasher(shared.hasher());
-    (!is_void).then(|| policy.with_transform(purpose.transform(prefix_len)))
+    (!is_void).then(|| policy.with_transform(purpose.transform(prefixes)))
 }
 
 /// The configured policy of a level, before the budget resizes it.

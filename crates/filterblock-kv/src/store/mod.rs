@@ -56,7 +56,9 @@ use super::manifest::{
 use super::memtable::Memtable;
 use super::merge::{MemoryCursor, Merge, Source};
 use super::names::{FileName, LOCK_NAME, MAX_FILE_NUMBER, TMP_SUFFIX};
-use super::options::{Durability, FilterOptions, Maintenance, SLOW_LEVEL0_FACTOR, StoreOptions, check_hasher};
+use super::options::{
+    Durability, FilterOptions, Maintenance, NO_PREFIXES, SLOW_LEVEL0_FACTOR, StoreOptions, check_hasher,
+};
 use super::prefix::prefix_range;
 use super::purpose::Purpose;
 use super::range::RowRange;

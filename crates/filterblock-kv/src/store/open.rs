@@ -137,7 +137,7 @@ pub(super) fn load(
         storage,
         accounts: Accounts::new(&Purpose::LOOKUPS),
         warnings: Mutex::default(),
-        prefix_len: options.filters.prefix_len,
+        prefixes: options.filters.prefixes,
         hasher: RwLock::new(hasher),
         cache: BlockCache::new(options.cache_bytes),
         filter_residence: options.filter_residence,

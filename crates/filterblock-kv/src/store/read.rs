@@ -123,7 +123,7 @@ fn sources(shared: &Shared, view: &View, seq: u64, range: RowRange) -> Result<Ve
     };
     let mut sources: Vec<Source> = view.memtables.iter().map(memory).collect();
     let ranges = shared.options.filters.ranges.iter().any(Option::is_some);
-    let reading = Reading::Scan(CountedScans { prefix_len: shared.tables.prefix_len, ranges });
+    let reading = Reading::Scan(CountedScans { prefixes: shared.tables.prefixes, ranges });
     let mut add = |tables: &[Arc<Table>]| {
         let cursor = LevelCursor::new(tables.to_vec(), Arc::clone(&range), reading)?;
         sources.push(Source::Tables(cursor));

@@ -4,6 +4,7 @@ use super::{
     Arc, BTreeMap, CacheStats, FileName, FilterStats, HasherId, OpenFilter, Purpose, RangeFilterStats, Shared, Table,
     UnreadableRows,
 };
+use filterblock::KeyTransform;
 use filterblock_engine::ledger::{Ledger, Verdict};
 use serde::Serialize;
 
@@ -73,9 +74,9 @@ pub struct TableStats {
     /// The purposes whose filters exist but cannot be used.
     #[serde(rename = "unusable_filters")]
     pub unusable: Vec<Purpose>,
-    /// The length of the prefixes in its prefix filter, if it was written with one, usable or not.
+    /// The transform of its prefix filter, if it was written with one, usable or not.
     #[serde(skip)]
-    pub prefix_len: Option<u16>,
+    pub prefixes: Option<KeyTransform>,
     /// The account of its lookups.
     #[serde(skip)]
     pub ledger: Ledger,
@@ -162,7 +163,7 @@ fn table_stats(table: &Arc<Table>) -> TableStats {
         filters,
         range_filter,
         unusable: purposes.filter(|&purpose| table.filters.is_unusable(purpose)).collect(),
-        prefix_len: table.filters.stored_prefix_len,
+        prefixes: table.filters.stored_prefixes,
         ledger: table.counters.ledger(),
     }
 }

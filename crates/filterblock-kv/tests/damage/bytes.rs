@@ -111,10 +111,7 @@ fn every_bit_of_some_structures() {
     };
     for (name, sample) in [("closed", Sample::closed()), ("crashed", Sample::crashed())] {
         let mut trial = Trial::new(&sample);
-        let sparseness = match sample.open_log {
-            Some(_) => 3 * spacing(),
-            None => spacing(),
-        };
+        let sparseness = spacing() * if sample.open_log.is_some() { 3 } else { 1 };
         let wanted = |kind, unit, at| wanted(kind, unit, at) && at % sparseness == 0;
         flip(&mut trial, "bit flipped", wanted, |_| (0..8).map(|bit| 1 << bit).collect());
         trial.report(&format!("bits, {name}"));

@@ -40,7 +40,7 @@ use crate::rows::{has, put, scattered};
 use crate::sim::{CrashKind, Fault, FaultKind, OperationKind, SimStorage};
 use filterblock::partition::{Keys, Ranges};
 use filterblock::range::RangePolicy;
-use filterblock::{FilterKind, FilterPolicy, MAGIC};
+use filterblock::{FilterKind, FilterPolicy, KeyTransform, MAGIC};
 use filterblock_engine::ledger::{Ledger, LedgerReport, Outcome, Tally};
 use filterblock_kv::{
     Cell, Durability, Error, FileStorage, FilterProblem, FilterResidence, MAX_VALUE_LEN, Maintenance, PAGE_LEN,

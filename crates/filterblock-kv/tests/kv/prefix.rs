@@ -225,6 +225,16 @@ fn every_range_with_prefixes_of_two_bytes() {
     explore(Purpose::Prefix, "prefixes of 2", prefixes(2));
 }
 
+/// The delimiter is one of the bytes that rows consist of.
+#[test]
+fn every_range_with_prefixes_up_to_delimiters() {
+    for (delimiter, levels) in [(ALPHABET[0], 255), (ALPHABET[1], 2)] {
+        let prefixes = KeyTransform::DelimitedPrefix { delimiter, levels };
+        let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, 2.0).unwrap();
+        explore(Purpose::Prefix, &prefixes.to_string(), |options| options.with_prefixes(prefixes, policy.clone()));
+    }
+}
+
 #[test]
 fn every_range_with_range_filters() {
     explore(Purpose::Range, "ranges of few bits", ranges(40.0));

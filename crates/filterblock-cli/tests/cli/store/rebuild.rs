@@ -49,8 +49,9 @@ fn rebuilding_without_options_keeps_kinds_and_sizes() {
     place.write("cells.tsv", crate::spread_cells(6000, 100));
     let purposes = |place: &Place| column(&filters(place), "purpose");
     for kind in crate::KINDS {
-        let options = "--bits-per-key 13.3 --prefix-len 7 --memtable-bytes 64KiB";
-        place.expect(0, &format!("fill db cells.tsv --kind {kind} {options}"));
+        let prefixes = if kind == "bloom" { "--prefix-delimiter -:2" } else { "--prefix-len 7" };
+        let options = "--bits-per-key 13.3 --memtable-bytes 64KiB";
+        place.expect(0, &format!("fill db cells.tsv --kind {kind} {options} {prefixes}"));
         let (before, of) = (filters(&place), purposes(&place));
         assert!(of.iter().any(|purpose| purpose == "prefix"), "{kind}");
         for _ in 0..3 {

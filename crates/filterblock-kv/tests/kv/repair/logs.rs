@@ -16,10 +16,7 @@ fn with_a_log(is_sealed: bool) -> (SimStorage, String) {
         batch.delete(&row(29 - i), b"column").unwrap();
         store.write(batch).unwrap();
     }
-    let storage = match is_sealed {
-        true => storage,
-        false => storage.crash_image(CrashKind::NothingUnsynced),
-    };
+    let storage = if is_sealed { storage } else { storage.crash_image(CrashKind::NothingUnsynced) };
     store.close().unwrap();
     let log = storage.names().into_iter().rfind(|name| name.ends_with(".wal")).unwrap();
     (storage, log)

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct filterblock_leveldb {
     filterblock_policy *policy;
@@ -70,8 +71,9 @@ static void keep(void *state)
 }
 
 /* A frame does not store how its keys were hashed: the name does, by the hash of one key under the seed or the secret key. The
- * key is longer than every prefix, so that no two transforms make the same entry of it. */
-static filterblock_status write_name(filterblock_leveldb *self, filterblock_error *error)
+ * key is longer than every prefix of fixed length, so that no two transforms make the same entry of it. Prefixes that end with
+ * a delimiter may have any length, and are refused. */
+static filterblock_status write_name(filterblock_leveldb *self, const char *policy_text, filterblock_error *error)
 {
     enum { NAMING_KEY_LEN = UINT16_MAX + 1 };
     char *key = calloc(1, NAMING_KEY_LEN);
@@ -79,12 +81,13 @@ static filterblock_status write_name(filterblock_leveldb *self, filterblock_erro
     bool has_entry;
     if (!key)
         abort();
-    has_entry = filterblock_policy_hash_key(self->policy, key, NAMING_KEY_LEN, &hash);
+    has_entry = !strstr(policy_text, "transform=delimited") &&
+                filterblock_policy_hash_key(self->policy, key, NAMING_KEY_LEN, &hash);
     free(key);
     if (!has_entry) {
         if (error) {
             error->status = FILTERBLOCK_STATUS_SETTING;
-            snprintf(error->message, sizeof error->message, "this transform makes no entry of a key of LevelDB's");
+            snprintf(error->message, sizeof error->message, "this transform makes no entry of a key of LevelDB's, or is not distinguished");
         }
         return FILTERBLOCK_STATUS_SETTING;
     }
@@ -98,7 +101,7 @@ filterblock_leveldb *filterblock_leveldb_new(const char *policy_text, filterbloc
     if (!self)
         abort();
     if (filterblock_policy_from_text(policy_text, &self->policy, error) != FILTERBLOCK_STATUS_OK ||
-        write_name(self, error) != FILTERBLOCK_STATUS_OK) {
+        write_name(self, policy_text, error) != FILTERBLOCK_STATUS_OK) {
         filterblock_leveldb_free(self);
         return NULL;
     }

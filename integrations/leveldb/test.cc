@@ -159,6 +159,8 @@ void texts_that_are_no_policy_are_refused()
     CHECK(!filterblock_leveldb_new("golomb:1000", &error));
     CHECK(error.status == FILTERBLOCK_STATUS_SETTING && error.message[0]);
     CHECK(!filterblock_leveldb_new("golomb:9,transform=cell", nullptr));
+    for (const char *text : {"bloom:9,transform=delimited:/", "bloom:9,transform=delimited:0x00:4"})
+        CHECK(!filterblock_leveldb_new(text, nullptr));
     filterblock_leveldb_free(nullptr);
 }
 

@@ -328,6 +328,33 @@ Event EventOf(filterblock_status status) {
   }
 }
 
+// The prefix up to the last of `levels` delimiters.
+class DelimitedPrefix final : public rocks::SliceTransform {
+ public:
+  DelimitedPrefix(char delimiter, unsigned levels)
+      : delimiter_(delimiter), levels_(levels),
+        name_("filterblock.delimited." + std::to_string(static_cast<unsigned char>(delimiter)) + "." +
+              std::to_string(levels)) {}
+
+  const char* Name() const override { return name_.c_str(); }
+  Slice Transform(const Slice& key) const override { return Slice(key.data(), End(key)); }
+  bool InDomain(const Slice& key) const override { return End(key) != 0; }
+  bool SameResultWhenAppended(const Slice& prefix) const override { return InDomain(prefix); }
+
+ private:
+  size_t End(const Slice& key) const {
+    unsigned found = 0;
+    for (size_t i = 0; i < key.size(); ++i) {
+      if (key[i] == delimiter_ && ++found == levels_) return i + 1;
+    }
+    return 0;
+  }
+
+  const char delimiter_;
+  const unsigned levels_;
+  const std::string name_;
+};
+
 // The policy of a text, and the text as the library writes it.
 Status PolicyOf(const std::string& text, PolicyPtr* policy, std::string* written) {
   filterblock_policy* made = nullptr;
@@ -499,6 +526,10 @@ Status NewRocksdbFilterPolicy(const RocksdbFilterOptions& options,
   Status status = Policy::Make(options, &made);
   if (status.ok()) policy->reset(made.release());
   return status;
+}
+
+std::shared_ptr<const rocks::SliceTransform> NewDelimitedPrefixTransform(char delimiter, unsigned levels) {
+  return std::make_shared<DelimitedPrefix>(delimiter, levels);
 }
 
 void RegisterRocksdbFilterPolicy() {

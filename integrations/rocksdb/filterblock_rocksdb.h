@@ -11,6 +11,7 @@
 
 #include <rocksdb/env.h>
 #include <rocksdb/filter_policy.h>
+#include <rocksdb/slice_transform.h>
 #include <rocksdb/statistics.h>
 #include <rocksdb/status.h>
 
@@ -50,6 +51,12 @@ ROCKSDB_NAMESPACE::Status NewRocksdbFilterPolicy(const RocksdbFilterOptions& opt
 // "filterblock:blocked:10/ribbon:fpr:0.01", "filterblock:blocked:10/ribbon:10/trusted", or "filterblock" for the
 // default. There : takes the place of =, which has a meaning of its own in RocksDB's options.
 void RegisterRocksdbFilterPolicy();
+
+// A prefix extractor (Options::prefix_extractor) of the bytes up to and including delimiter number `levels`, from 1 on, as
+// the library's transform "delimited:BYTE:LEVELS" has them at that level: RocksDB has one prefix for each key. Keys and
+// seeks with fewer delimiters are out of its domain: no filter is asked. A change of either is a change of its name, and
+// RocksDB then uses no prefix of older tables.
+std::shared_ptr<const ROCKSDB_NAMESPACE::SliceTransform> NewDelimitedPrefixTransform(char delimiter, unsigned levels);
 
 // What a policy could not open and has built. A reader that is made for each lookup is counted each time.
 struct RocksdbFilterCounts {

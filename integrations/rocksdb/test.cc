@@ -124,6 +124,14 @@ void TestLookups(uint64_t num_keys, bool partitioned, bool map, bool trusted) {
   printf("counted: %llu present keys, found four times\n", static_cast<unsigned long long>(stored));
 }
 
+void TestDelimitedPrefixes() {
+  const auto prefixes = filterblock::NewDelimitedPrefixTransform('/', 2);
+  for (const char* key : {"", "a", "a/", "a/b", "/a"}) CHECK(!prefixes->InDomain(key));
+  for (const char* key : {"a/b/", "a/b/c", "a/b/c/d"}) CHECK(prefixes->Transform(key) == "a/b/");
+  CHECK(prefixes->Transform("//a") == "//" && std::string(prefixes->Name()) == "filterblock.delimited.47.2");
+  CHECK(!filterblock::NewDelimitedPrefixTransform('/', 0)->InDomain("a/b/"));
+}
+
 uint64_t SeeksFiltered(Database& db) {
   uint64_t filtered = db.Taken(rocks::BLOOM_FILTER_PREFIX_USEFUL);
 #if ROCKSDB_MAJOR >= 9
@@ -139,6 +147,7 @@ void TestPrefixes(bool partitioned, bool whole_keys) {
   Setting setting(Ours("blocked:10", "ribbon:10"));
   if (partitioned) setting.Partitioned().table.metadata_block_size = 256;
   setting.options.prefix_extractor.reset(rocks::NewFixedPrefixTransform(6));
+  if (partitioned != whole_keys) setting.options.prefix_extractor = filterblock::NewDelimitedPrefixTransform('-', 1);
   setting.table.whole_key_filtering = whole_keys;
   Database db(setting);
   char key[32];
@@ -364,6 +373,7 @@ int main(int argc, char** argv) {
   TestLookups(num_keys / 4, true, true, true);
   for (const bool partitioned : {false, true}) {
     for (const bool whole_keys : {false, true}) TestPrefixes(partitioned, whole_keys);
+    TestDelimitedPrefixes();
   }
   TestThreads(num_keys / 10);
   TestIngest();

@@ -40,7 +40,7 @@ impl fmt::Display for PolicyError {
         match self {
             Self::Parse(error) => error.fmt(f),
             Self::Transform { found } => {
-                write!(f, "transform {found} is none of whole-key, prefix:LEN and whole-key+prefix:LEN")
+                write!(f, "transform {found} is none of whole-key, prefix:LEN, whole-key+prefix:LEN and delimited:BYTE")
             }
         }
     }
@@ -65,9 +65,10 @@ impl FilterBlockPolicy {
     /// [`PolicyError::Transform`] for transforms other than whole keys, prefixes, or both.
     pub fn new(policy: FilterPolicy) -> Result<Self, PolicyError> {
         match policy.transform() {
-            KeyTransform::WholeKey | KeyTransform::FixedPrefix { .. } | KeyTransform::WholeKeyAndPrefix { .. } => {
-                Ok(Self { policy, tally: Arc::default() })
-            }
+            KeyTransform::WholeKey
+            | KeyTransform::FixedPrefix { .. }
+            | KeyTransform::WholeKeyAndPrefix { .. }
+            | KeyTransform::DelimitedPrefix { .. } => Ok(Self { policy, tally: Arc::default() }),
             found => Err(PolicyError::Transform { found }),
         }
     }
@@ -136,7 +137,7 @@ impl slatedb::FilterPolicy for FilterBlockPolicy {
     }
 
     fn supports_prefix_queries(&self) -> bool {
-        matches!(self.policy.transform(), KeyTransform::FixedPrefix { .. } | KeyTransform::WholeKeyAndPrefix { .. })
+        self.policy.transform() != KeyTransform::WholeKey
     }
 }
 

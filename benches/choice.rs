@@ -29,9 +29,9 @@ fn main() {
         return;
     }
     let workloads = [
-        ("young", 50_000, Workload::of_level(0).with_num_queries(5_000)),
-        ("middle", 1_000_000, Workload::of_level(2)),
-        ("cold", 8_000_000, Workload::of_level(5)),
+        ("young", 50_000, Workload::default().with_level(0).with_num_queries(5_000)),
+        ("middle", 1_000_000, Workload::default().with_level(2)),
+        ("cold", 8_000_000, Workload::default().with_level(5)),
     ];
     for size in [FilterSize::MillibitsPerKey(10_000), FilterSize::FalsePositiveRate(0.01)] {
         for (name, num_entries, workload) in workloads {
@@ -41,7 +41,7 @@ fn main() {
 }
 
 fn row(name: &str, num_entries: u64, automatic: FilterPolicy, workload: Workload) {
-    let chosen = automatic.choice(num_entries).expect("a legal size").kind();
+    let chosen = automatic.choice(num_entries).expect("a legal size").cost().kind;
     let costs: Vec<(FilterKind, f64)> = FilterKind::ALL
         .iter()
         .map(|&kind| (kind, cost(policy_of(kind, automatic.size()), num_entries, workload)))

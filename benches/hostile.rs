@@ -7,8 +7,8 @@
 //! `taskset -c 1 cargo bench --bench hostile -- 1000 30000 1000000`, with numbers of hashes; an idle machine. With
 //! `RUSTFLAGS='--cfg filterblock_engines="x86_64"'` there is no AVX-512, with `"portable"` none of these engines.
 
-use filterblock::range::{RangeFilter, RangeFilterBuilder, RangePolicy};
-use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHash, OpenOptions};
+use filterblock::range::{RangeFilterBuilder, RangePolicy};
+use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy, KeyHash, OpenOptions};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ops::Bound::Included;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -143,7 +143,7 @@ fn costs(policy: &FilterPolicy, shape: Shape, n: u64, num_probed: &mut u64) -> [
             build_ns = (begun.elapsed().as_nanos() as f64).min(build_ns);
             peak = PEAK.load(Relaxed) - live;
         }
-        let filter = FilterBlockReader::open(&block).expect("a block just built");
+        let filter = OpenOptions::new().open(&block).expect("a block just built");
         for _ in 0..5 {
             let begun = Instant::now();
             let num_found = hashes.iter().filter(|&&hash| filter.may_contain_hash(hash)).count();
@@ -232,7 +232,7 @@ fn any_codes(rate: f64, len: u64) {
         let mut block = built.clone();
         (64..block.len()).for_each(|at| block[at] = fill(at as u64 - 64));
         let trusted = OpenOptions::new().with_digest_check(false);
-        let filter = RangeFilter::open(&block[..], &trusted).expect("its header is as it was");
+        let filter = trusted.open_ranges(&block[..]).expect("its header is as it was");
         let blocks = filter.parameters().find(|&(name, _)| name == "log_block").expect("of integers").1;
         for i in 0..500 {
             let first = mix(i << 20 | 1) >> 1;

@@ -64,13 +64,7 @@ macro_rules! filter_kind {
             }
 
             /// Returns the kind with this tag, if this version knows it.
-            ///
-            /// ```
-            /// use filterblock::FilterKind;
-            /// assert_eq!(FilterKind::from_tag(2), Some(FilterKind::Blocked));
-            /// assert_eq!(FilterKind::from_tag(0), None);
-            /// ```
-            pub const fn from_tag(tag: u8) -> Option<Self> {
+            pub(crate) const fn from_tag(tag: u8) -> Option<Self> {
                 match tag {
                     $($tag => Some(Self::$Kind),)*
                     _ => None,

@@ -111,8 +111,8 @@ pub use cpu::detected_engines;
 #[cfg(feature = "std")]
 pub use error::ParsePolicyError;
 pub use error::{BuildError, DecodeError, DecodeErrorClass, NotIntegers, TransformId};
-pub use frame::{FORMAT_VERSION, HEADER_LEN, MAGIC, OpenError, OpenOptions};
-pub use hash::{CustomTransform, EntryHasher, EntryOf, KeyHash, KeyHasher, KeyTransform};
+pub use frame::{FORMAT_VERSION, HEADER_LEN, MAGIC, OpenOptions};
+pub use hash::{CustomTransform, EntryHasher, KeyHash, KeyHasher, KeyTransform};
 #[cfg(feature = "std")]
 pub use keys::kinds::size::FilterSize;
 #[cfg(feature = "std")]
@@ -121,7 +121,6 @@ pub use keys::policy::{Choice, FilterPolicy, KindCost, Workload};
 pub use keys::{AlignedBytes, CombineError, FilterBlockBuilder};
 pub use keys::{CompactFrameReader, FilterBlock, FilterBlockReader, ThinError, probe_tables};
 pub use kind::{BlockKind, FilterKind, UnknownKindName};
-pub use math::bits_lower_bound;
 pub use query::Query;
 
 pub mod range {

@@ -16,7 +16,7 @@ use core::ops::{Bound, RangeBounds};
 /// | `Range` | *maybe* | for bounds [in order](crate::range::are_ordered) |
 ///
 /// ```
-/// use filterblock::range::{RangeFilter, RangeFilterBuilder, RangePolicy};
+/// use filterblock::range::{RangeFilterBuilder, RangePolicy};
 /// use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy, OpenOptions, Query};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -28,7 +28,7 @@ use core::ops::{Bound, RangeBounds};
 ///     ranges.add_key(key.as_bytes());
 /// }
 /// let keys = OpenOptions::new().expect(&policy).open_owned(keys.finish()?)?;
-/// let ranges = RangeFilter::open(ranges.finish()?, &OpenOptions::new())?;
+/// let ranges = OpenOptions::new().open_ranges(ranges.finish()?)?;
 ///
 /// let net = Query::Prefix(b"net.");
 /// assert!(keys.may_match(net)); // its entries are whole keys

@@ -11,7 +11,7 @@ use filterblock::partition::{Lookup, OpenedPartition, PartitionError, PartitionH
 use filterblock::range::{RangeFilter, RangeForm};
 use filterblock::{
     CompactFrameReader, CustomTransform, DecodeError, DecodeErrorClass, EntryHasher, FilterBlock, FilterBlockReader,
-    FilterKind, KeyHash, KeyHasher, KeyTransform, NotIntegers, OpenError, OpenOptions, Query, ThinError, TransformId,
+    FilterKind, KeyHash, KeyHasher, KeyTransform, NotIntegers, OpenOptions, Query, ThinError, TransformId,
     UnknownKindName,
 };
 use std::error::Error;
@@ -52,7 +52,7 @@ fn of_the_reader() {
     each!(eq: Query<'static>);
     each!(eq: RangeForm, KeyHash, KeyTransform, CustomTransform, FilterKind, DecodeErrorClass, PartitionHandle);
     each!(text: FilterKind);
-    each!(error: DecodeError, ThinError, UnknownKindName, OpenError<Vec<u8>>, PartitionError<DecodeError>);
+    each!(error: DecodeError, ThinError, UnknownKindName, PartitionError<DecodeError>);
 }
 
 #[cfg(feature = "std")]

@@ -67,7 +67,7 @@ fn tables(policy: &str, num_keys: usize) {
             keys.sort_unstable();
             let mut builder = RangeFilterBuilder::new(policy.parse().expect("legal"));
             keys.iter().for_each(|key| builder.add_key(&key.to_be_bytes()));
-            RangeFilter::open(builder.finish().expect("a filter"), &OpenOptions::new()).expect("intact")
+            OpenOptions::new().open_ranges(builder.finish().expect("a filter")).expect("intact")
         })
         .collect();
     let mut answers = [false; NUM_TABLES];
@@ -137,7 +137,7 @@ fn ours(set: &Set, name: &str, policy: RangePolicy) {
     set.keys.iter().for_each(|key| builder.add_key(key));
     let block = builder.finish().expect("a filter");
     let build = begun.elapsed().as_nanos() as f64 / set.keys.len() as f64;
-    let filter = RangeFilter::open(block, &OpenOptions::new()).expect("intact");
+    let filter = OpenOptions::new().open_ranges(block).expect("intact");
     let may_contain = |range: &Range| filter.may_contain_range(Included(&range.lower), Included(&range.upper));
     assert!(set.keys.iter().all(|key| filter.may_contain(key)), "a key is denied");
     let ranges = set.loads.iter().flat_map(|load| &load.ranges);

@@ -74,7 +74,7 @@ fn hashes(input: &[u8]) -> Vec<KeyHash> {
 pub fn query_block(reader: &FilterBlockReader<'_>, portable: &Portable<'_>, oracle: &Oracle, block: &[u8]) {
     query(reader, portable, oracle, block);
     assert!(reader.bits_per_key().is_none_or(|bits| bits > 0.0 && bits.is_finite()));
-    assert_eq!(reader.block_len(), block.len());
+    assert_eq!(reader.as_bytes().len(), block.len());
     combine(reader, &hashes(block));
     thin(reader.clone(), &hashes(block), usize::from(block[block.len() / 2]));
 }
@@ -108,7 +108,7 @@ fn thin(mut reader: FilterBlockReader<'_>, hashes: &[KeyHash], choice: usize) {
     };
     let columns = 1 + choice as u32 % (most - 1);
     let copy = whole.thin(columns, 9).expect("fewer columns");
-    let options = OpenOptions::new().with_context(9).expect_hasher(whole.hasher());
+    let options = OpenOptions::new().with_context(9).expect_hasher(whole.entry_hasher().hasher());
     let copy = options.open(&copy).expect("a block just written");
     reader.limit_columns(columns).expect("stored columns");
     assert_eq!(copy.thinned_from(), whole.thinned_from().or(Some(most)));
@@ -127,7 +127,7 @@ fn combine(reader: &FilterBlockReader<'_>, hashes: &[KeyHash]) {
     }
     for combined in [reader.union(reader, 9), reader.intersection(reader, 9)] {
         let Ok(block) = combined else { continue };
-        let options = OpenOptions::new().with_context(9).expect_hasher(reader.hasher());
+        let options = OpenOptions::new().with_context(9).expect_hasher(reader.entry_hasher().hasher());
         let again = options.open(&block).expect("a block just written");
         for &hash in hashes {
             assert_eq!(again.may_contain_hash(hash), reader.may_contain_hash(hash), "{hash:?}: combined with itself");

@@ -61,7 +61,7 @@ fn build<K: AsRef<[u8]>>(
 fn query<K: AsRef<[u8]>>(filter: &Filter, keys: impl ExactSizeIterator<Item = K>) -> Vec<bool> {
     let mut answers = vec![false; keys.len()];
     let mut hashes: Vec<KeyHash> = Vec::with_capacity(BATCH_LEN);
-    let mut keys = keys.map(|key| filter.hasher().hash(key.as_ref()));
+    let mut keys = keys.map(|key| filter.entry_hasher().hasher().hash(key.as_ref()));
     for batch in answers.chunks_mut(BATCH_LEN) {
         hashes.clear();
         hashes.extend(keys.by_ref().take(batch.len()));

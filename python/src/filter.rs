@@ -79,7 +79,7 @@ pub fn open(
     let bytes = crate::buffer::Bytes::of(block)?;
     memory::ask(bytes.as_slice().len())?;
     let bytes = AlignedBytes::copy_of(bytes.as_slice());
-    let filter = options.open_owned(bytes).map_err(|error| error::of_decode(error.error()))?;
+    let filter = options.open_owned(bytes).map_err(error::of_decode)?;
     Ok(Filter { filter, context, has_secret: secret_key.is_some() })
 }
 
@@ -148,7 +148,7 @@ impl Filter {
     /// The length of the block in bytes.
     #[getter]
     fn num_bytes(&self) -> usize {
-        self.filter.block_len()
+        self.filter.as_bytes().len()
     }
 
     /// The bits a key, header included; None without keys.
@@ -172,7 +172,7 @@ impl Filter {
     }
 
     fn __repr__(&self) -> String {
-        let (kind, entries, len) = (self.filter.kind(), self.filter.num_entries(), self.filter.block_len());
+        let (kind, entries, len) = (self.filter.kind(), self.filter.num_entries(), self.filter.as_bytes().len());
         format!("<filterblock.Filter {kind}, {entries} entries, {len} bytes>")
     }
 }
@@ -196,7 +196,7 @@ impl Filter {
     fn answer_all(&self, keys: &Keys, mut mask: &mut [u8]) {
         mask.fill(1);
         let mut answers = [true; BATCH_LEN];
-        let answered = keys.try_for_each_batch(self.filter.hasher(), |_, batch| {
+        let answered = keys.try_for_each_batch(self.filter.entry_hasher().hasher(), |_, batch| {
             let answers = &mut answers[..batch.hashes.len()];
             self.filter.may_contain_hashes(&batch.hashes, answers);
             batch.twins.iter().for_each(|&(at, twin)| answers[at] |= self.filter.may_contain_hash(twin));

@@ -168,7 +168,7 @@ impl<F: Family> Kept<F> {
         let bytes = crate::buffer::Bytes::of(&bytes)?;
         memory::ask(bytes.as_slice().len())?;
         let opened = self.filter.open_partition_owned(partition, AlignedBytes::copy_of(bytes.as_slice()));
-        let opened = Arc::new(opened.map_err(|error| error::of_decode(error.error()))?);
+        let opened = Arc::new(opened.map_err(error::of_decode)?);
         Ok(Arc::clone(place.get_or_init(|| opened)))
     }
 

@@ -54,7 +54,7 @@ pub fn open_ranges(block: &Bound<'_, PyAny>, context: u64) -> PyResult<RangeFilt
     let bytes = crate::buffer::Bytes::of(block)?;
     memory::ask(bytes.as_slice().len())?;
     let bytes = AlignedBytes::copy_of(bytes.as_slice());
-    let filter = range::RangeFilter::open(bytes, &OpenOptions::new().with_context(context));
+    let filter = OpenOptions::new().with_context(context).open_ranges(bytes);
     Ok(RangeFilter { filter: filter.map_err(error::of_decode)?, context })
 }
 
@@ -111,7 +111,7 @@ impl RangeFilter {
     /// The number of distinct keys.
     #[getter]
     fn num_keys(&self) -> u64 {
-        self.filter.num_keys()
+        self.filter.num_entries()
     }
 
     /// The length of the block in bytes.

@@ -192,7 +192,7 @@ impl DecodeError {
     ///
     /// ```
     /// use filterblock::{DecodeError, DecodeErrorClass, FilterBlockReader};
-    /// let error = FilterBlockReader::open(b"short").unwrap_err();
+    /// let error = OpenOptions::new().open(b"short").unwrap_err();
     /// assert_eq!(error, DecodeError::TooShort { actual_bytes: 5, min_bytes: 64 });
     /// assert_eq!(error.class(), DecodeErrorClass::Damaged);
     /// ```

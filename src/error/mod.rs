@@ -12,8 +12,6 @@ mod policy;
 
 pub use build::{BuildError, NotIntegers};
 pub use decode::{DecodeError, DecodeErrorClass};
-#[cfg(feature = "std")]
-pub(crate) use names::HashName;
 pub use names::TransformId;
 #[cfg(feature = "std")]
 pub use policy::ParsePolicyError;

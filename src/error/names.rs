@@ -3,7 +3,7 @@
 use core::fmt;
 
 /// A hash function by its stored id.
-pub(crate) struct HashName {
+pub(super) struct HashName {
     pub(crate) id: u8,
 }
 

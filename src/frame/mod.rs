@@ -11,4 +11,4 @@ pub use header::{FORMAT_VERSION, MAGIC};
 pub(crate) use header::{Header, StoredParams};
 pub use offsets::HEADER_LEN;
 pub(crate) use offsets::*;
-pub use options::{OpenError, OpenOptions};
+pub use options::OpenOptions;

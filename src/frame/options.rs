@@ -2,7 +2,6 @@
 
 use crate::error::DecodeError;
 use crate::hash::{self, EntryHasher, KeyHasher, KeyTransform};
-use core::fmt;
 
 /// The properties that the caller expects of the bytes that it opens.
 ///
@@ -130,46 +129,3 @@ impl OpenOptions {
         Ok(if self.expects_hasher { entries } else { entries.with_hasher(KeyHasher::new(found)) })
     }
 }
-
-/// The reason why a block was not opened, and the bytes that were to be owned.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct OpenError<B> {
-    error: DecodeError,
-    block: B,
-}
-
-impl<B> OpenError<B> {
-    pub(crate) fn new(error: DecodeError, block: B) -> Self {
-        Self { error, block }
-    }
-
-    /// Returns the error of the bytes. It always means *maybe*.
-    pub fn error(&self) -> DecodeError {
-        self.error
-    }
-
-    /// Gives the bytes back.
-    pub fn into_inner(self) -> B {
-        self.block
-    }
-}
-
-impl<B> From<OpenError<B>> for DecodeError {
-    fn from(error: OpenError<B>) -> Self {
-        error.error
-    }
-}
-
-impl<B> fmt::Debug for OpenError<B> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("OpenError").field(&self.error).finish()
-    }
-}
-
-impl<B> fmt::Display for OpenError<B> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.error.fmt(f)
-    }
-}
-
-impl<B> core::error::Error for OpenError<B> {}

@@ -5,11 +5,8 @@ use crate::query::Query;
 use core::fmt;
 use core::panic::{RefUnwindSafe, UnwindSafe};
 
-/// The code of an engine's own transform. It is called with a key and with a function, to which it passes the key's
-/// entry; for a key that has no entry it returns without calling it. The first of several entries counts.
-///
-/// The code may hold state, and the entry need not be a part of the key. The same key must always have the same entry.
-pub type EntryOf = dyn Fn(&[u8], &mut dyn FnMut(&[u8])) + Send + Sync + UnwindSafe + RefUnwindSafe;
+/// The code of an engine's own transform.
+type EntryOf = dyn Fn(&[u8], &mut dyn FnMut(&[u8])) + Send + Sync + UnwindSafe + RefUnwindSafe;
 
 #[cfg(feature = "std")]
 type Code = std::sync::Arc<EntryOf>;
@@ -48,7 +45,12 @@ impl EntryHasher {
         Self { hasher, transform, code: None, is_plain }
     }
 
-    /// Returns the same hasher with an engine's own transform and its code, which is applied to every key.
+    /// Returns the same hasher with an engine's own transform and its code, which is applied to every key. The code is
+    /// called with a key and with a function, to which it passes the key's entry; for a key that has no entry it returns
+    /// without calling it. The first of several entries counts.
+    ///
+    /// The code may hold state, and the entry need not be a part of the key. The same key must always have the same
+    /// entry.
     ///
     /// Without the feature `std` this takes a `&'static` reference to the code.
     ///

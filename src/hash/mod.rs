@@ -22,7 +22,7 @@ use core::fmt;
 use key_hash::Mark;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
 
-pub use entry_hasher::{EntryHasher, EntryOf};
+pub use entry_hasher::EntryHasher;
 pub use key_hash::KeyHash;
 pub(crate) use set_seed::SetSeed;
 pub use transform::{CustomTransform, KeyTransform};
@@ -66,7 +66,7 @@ impl KeyHasher {
     /// [`OpenOptions::expect`](crate::OpenOptions::expect).
     ///
     /// ```
-    /// use filterblock::{DecodeError, FilterBlockBuilder, FilterBlockReader, OpenOptions};
+    /// use filterblock::{DecodeError, FilterBlockBuilder, OpenOptions};
     /// use filterblock::{FilterKind, FilterPolicy, KeyHasher};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -76,7 +76,7 @@ impl KeyHasher {
     /// builder.add_key(b"key");
     /// let block = builder.finish()?;
     /// assert!(OpenOptions::new().expect(&policy).open(&block)?.may_contain(b"key"));
-    /// let refused = FilterBlockReader::open(&block).unwrap_err();
+    /// let refused = OpenOptions::new().open(&block).unwrap_err();
     /// assert_eq!(refused, DecodeError::KeyNeeded { key_id: hasher.seed() });
     /// # Ok(())
     /// # }

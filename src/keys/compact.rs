@@ -10,7 +10,7 @@ use super::queries::key_queries;
 use crate::error::DecodeError;
 #[cfg(feature = "std")]
 use crate::frame::EMPTY_COMPACT_LEN;
-use crate::hash::{EntryHasher, KeyHash, KeyHasher, KeyTransform, SetSeed};
+use crate::hash::{EntryHasher, KeyHash, SetSeed};
 use crate::kind::FilterKind;
 use core::fmt;
 #[cfg(feature = "std")]
@@ -141,16 +141,6 @@ impl<'a> CompactFrameReader<'a> {
         self.kind
     }
 
-    /// Returns the hasher of entries.
-    pub fn hasher(&self) -> &'a KeyHasher {
-        self.entries.hasher()
-    }
-
-    /// Returns the transform that made the entries.
-    pub fn transform(&self) -> KeyTransform {
-        self.entries.transform()
-    }
-
     /// Returns the length of the frame in bytes.
     pub fn frame_len(&self) -> usize {
         self.frame.len()
@@ -161,7 +151,7 @@ impl<'a> CompactFrameReader<'a> {
 impl fmt::Debug for CompactFrameReader<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = self.kind.map_or("empty", FilterKind::name);
-        write!(f, "CompactFrameReader({kind}, {}, {:?}, ", self.transform(), self.hasher())?;
+        write!(f, "CompactFrameReader({kind}, {}, {:?}, ", self.entries.transform(), self.entries.hasher())?;
         write!(f, "{} bytes)", self.frame_len())
     }
 }

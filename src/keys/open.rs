@@ -3,7 +3,7 @@
 use super::kinds::{self, FilterLayout, Params};
 use super::reader::{Facts, FilterBlock, FilterBlockReader};
 use crate::error::DecodeError;
-use crate::frame::{HEADER_LEN, Header, OpenError, OpenOptions, checksums};
+use crate::frame::{HEADER_LEN, Header, OpenOptions, checksums};
 use crate::hash::SetSeed;
 
 impl OpenOptions {
@@ -27,21 +27,19 @@ impl OpenOptions {
     ///
     /// # Errors
     /// A [`DecodeError`] for anything that is not an intact block of this format, context, hasher and transform. It
-    /// always means *maybe*.
+    /// always means *maybe*. Where nothing is expected, seed and transform are compared with nothing: that is for tools
+    /// that learn them from the block.
     pub fn open<'a>(&self, block: &'a [u8]) -> Result<FilterBlockReader<'a>, DecodeError> {
-        let (layout, facts) = self.check(block)?;
-        Ok(FilterBlock::new(block, layout, facts))
+        self.open_owned(block)
     }
 
     /// Opens a block that owns its bytes; see [`FilterBlock`].
     ///
     /// # Errors
-    /// An [`OpenError`] with the bytes and the error of [`OpenOptions::open`].
-    pub fn open_owned<B: AsRef<[u8]>>(&self, block: B) -> Result<FilterBlock<B>, OpenError<B>> {
-        match self.check(block.as_ref()) {
-            Ok((layout, facts)) => Ok(FilterBlock::new(block, layout, facts)),
-            Err(error) => Err(OpenError::new(error, block)),
-        }
+    /// The errors of [`OpenOptions::open`].
+    pub fn open_owned<B: AsRef<[u8]>>(&self, block: B) -> Result<FilterBlock<B>, DecodeError> {
+        let (layout, facts) = self.check(block.as_ref())?;
+        Ok(FilterBlock::new(block, layout, facts))
     }
 
     fn check(&self, block: &[u8]) -> Result<(FilterLayout, Facts), DecodeError> {
@@ -63,18 +61,6 @@ impl OpenOptions {
         };
         let Header { kind, num_entries, entries_estimated, .. } = header;
         Ok((layout, Facts { entries, kind, num_entries, entries_estimated }))
-    }
-}
-
-impl<'a> FilterBlockReader<'a> {
-    /// Opens a block written without a context, as [`OpenOptions::open`] does where nothing is expected: seed and
-    /// transform are compared with nothing, so this is for tools that learn them from the block. An engine, which
-    /// hashes keys itself or might read a block of other settings, uses [`OpenOptions::expect`].
-    ///
-    /// # Errors
-    /// The errors of [`OpenOptions::open`].
-    pub fn open(block: &'a [u8]) -> Result<Self, DecodeError> {
-        OpenOptions::new().open(block)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::kinds::FilterLayout;
 use super::queries::key_queries;
 use crate::frame::HEADER_LEN;
-use crate::hash::{EntryHasher, KeyHash, KeyHasher, KeyTransform};
+use crate::hash::{EntryHasher, KeyHash};
 use crate::kind::FilterKind;
 use core::fmt;
 #[cfg(feature = "std")]
@@ -66,7 +66,7 @@ key_queries! {
 }
 
 impl<B: AsRef<[u8]>> FilterBlock<B> {
-    /// Answers like [`FilterBlock::may_contain`] for the hash of an entry under [`FilterBlock::hasher`]. A caller with
+    /// Answers like [`FilterBlock::may_contain`] for the hash of an entry under [`FilterBlock::entry_hasher`]. A caller with
     /// a hasher of its own must have it compared at opening: [`OpenOptions::expect`](crate::OpenOptions::expect).
     ///
     /// # Panics
@@ -144,7 +144,8 @@ impl<B: AsRef<[u8]>> FilterBlock<B> {
     #[cfg(feature = "std")]
     pub(super) fn header(&self, params: Option<Params>) -> Header {
         let Facts { ref entries, kind, num_entries, entries_estimated } = self.facts;
-        let (transform, hash_id, seed) = (entries.transform(), self.hasher().hash_id(), self.hasher().seed());
+        let (transform, hasher) = (entries.transform(), entries.hasher());
+        let (hash_id, seed) = (hasher.hash_id(), hasher.seed());
         let params = params.map_or([0; PARAMS_LEN], |params| params.encode());
         let is_remapped = self.layout.set_seed().is_some();
         Header { kind, transform, hash_id, seed, num_entries, entries_estimated, is_remapped, params }
@@ -204,15 +205,10 @@ impl<B: AsRef<[u8]>> FilterBlock<B> {
         self.block.as_ref()
     }
 
-    /// Returns the length of the block in bytes.
-    pub fn block_len(&self) -> usize {
-        self.as_bytes().len()
-    }
-
     /// Returns the bits an entry, header included; `None` without entries.
     pub fn bits_per_key(&self) -> Option<f64> {
         let num_entries = self.facts.num_entries;
-        (num_entries > 0).then(|| self.block_len() as f64 * 8.0 / num_entries as f64)
+        (num_entries > 0).then(|| self.as_bytes().len() as f64 * 8.0 / num_entries as f64)
     }
 }
 
@@ -231,17 +227,6 @@ impl<B> FilterBlock<B> {
     #[inline]
     pub fn entry_hasher(&self) -> &EntryHasher {
         &self.facts.entries
-    }
-
-    /// Returns the hasher of entries.
-    #[inline]
-    pub fn hasher(&self) -> &KeyHasher {
-        self.facts.entries.hasher()
-    }
-
-    /// Returns the transform that made the entries.
-    pub fn transform(&self) -> KeyTransform {
-        self.facts.entries.transform()
     }
 
     /// The kind.
@@ -265,6 +250,6 @@ impl<B: AsRef<[u8]>> fmt::Debug for FilterBlock<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Facts { ref entries, kind, num_entries, .. } = self.facts;
         write!(f, "FilterBlock({kind}, {} of {num_entries} entries, ", entries.transform())?;
-        write!(f, "{:?}, {} bytes)", entries.hasher(), self.block_len())
+        write!(f, "{:?}, {} bytes)", entries.hasher(), self.as_bytes().len())
     }
 }

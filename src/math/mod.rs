@@ -12,25 +12,6 @@ pub(crate) mod float;
 #[cfg(all(test, feature = "std"))]
 pub(crate) mod tests;
 
-/// The fewest bits a key with which any filter can have this false-positive rate: log₂(1/`rate`).
-///
-/// 0 for a rate of 1 or more; infinite for a rate of 0 or less, or NaN. Source: L. Carter, R. Floyd, J. Gill,
-/// G. Markowsky, M. Wegman, *Exact and approximate membership testers*, STOC 1978, §2.
-///
-/// ```
-/// assert_eq!(filterblock::bits_lower_bound(1.0 / 1024.0), 10.0);
-/// ```
-#[must_use]
-pub fn bits_lower_bound(rate: f64) -> f64 {
-    if rate >= 1.0 {
-        return 0.0;
-    }
-    if rate > 0.0 {
-        return -float::log2(rate);
-    }
-    f64::INFINITY
-}
-
 /// The part of a false-positive rate that no size removes: the chance that the 64-bit hash of an absent key is the
 /// hash of one of `num_entries` keys, 1 − e^(−n/2^64).
 ///

@@ -1,6 +1,6 @@
 //! The functions here, and what tests of the kinds' mathematics share.
 
-use super::{bits_lower_bound, fewest_millibits, hash_collision_rate};
+use super::{fewest_millibits, hash_collision_rate};
 use proptest::prelude::*;
 
 pub(crate) fn assert_near(value: f64, expected: f64, tolerance: f64, what: &str) {
@@ -31,14 +31,7 @@ pub(crate) fn assert_rate(rate: f64) {
 }
 
 #[test]
-fn bounds_and_floors() {
-    assert_eq!(bits_lower_bound(0.5), 1.0);
-    assert_eq!(bits_lower_bound(2f64.powi(-64)), 64.0);
-    assert_near(bits_lower_bound(0.01), 6.643_856_189_774_724, 1e-14, "1 %");
-    assert_eq!((bits_lower_bound(1.0), bits_lower_bound(2.0)), (0.0, 0.0));
-    for rate in [0.0, -1.0, f64::NAN] {
-        assert_eq!(bits_lower_bound(rate), f64::INFINITY);
-    }
+fn floors() {
     assert_eq!(hash_collision_rate(0), 0.0);
     assert_ratio(hash_collision_rate(1), 2f64.powi(-64), 1e-15, "one entry");
     assert_ratio(hash_collision_rate(1 << 40), 2f64.powi(-24), 1e-7, "2^40 entries");

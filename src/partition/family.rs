@@ -2,7 +2,8 @@
 
 use super::lookup::{Index, Lookup};
 use super::order::{self, OrderKey};
-use crate::frame::{OpenError, OpenOptions};
+use crate::error::DecodeError;
+use crate::frame::OpenOptions;
 use crate::hash::{EntryHasher, KeyHasher, KeyTransform};
 use crate::keys::FilterBlock;
 use crate::kind::RANGES_TAG;
@@ -19,7 +20,7 @@ pub enum Keys {}
 pub enum Ranges {}
 
 /// A family of filters: [`Keys`] or [`Ranges`]. It cannot be implemented by other crates.
-pub trait Family: Sized + 'static {
+pub trait Family: Sealed + Sized + 'static {
     /// The opened filter of a partition.
     type Filter<B: AsRef<[u8]>>: Filter<Family = Self>;
 
@@ -53,16 +54,24 @@ pub trait Family: Sized + 'static {
     /// ```
     ///
     /// # Errors
-    /// The bytes, and a [`DecodeError`](crate::DecodeError), which always means *maybe*.
-    fn open<B: AsRef<[u8]>>(options: &OpenOptions, block: B) -> Result<Self::Filter<B>, OpenError<B>>;
+    /// A [`DecodeError`], which always means *maybe*.
+    fn open<B: AsRef<[u8]>>(options: &OpenOptions, block: B) -> Result<Self::Filter<B>, DecodeError>;
 
     /// Returns an index's answer for `query`.
     #[doc(hidden)]
     fn find<B: AsRef<[u8]>>(index: &Index<B>, query: Query<'_>) -> Lookup;
 }
 
+/// What no other crate can implement.
+pub trait Sealed {}
+
+impl<B> Sealed for FilterBlock<B> {}
+impl<B> Sealed for RangeFilter<B> {}
+impl Sealed for Keys {}
+impl Sealed for Ranges {}
+
 /// An opened filter of either family: a [`FilterBlock`] or a [`RangeFilter`]. It cannot be implemented by other crates.
-pub trait Filter {
+pub trait Filter: Sealed {
     /// Its family.
     type Family: Family;
 
@@ -102,7 +111,7 @@ impl<B: AsRef<[u8]>> Filter for RangeFilter<B> {
     }
 
     fn num_entries(&self) -> u64 {
-        self.num_keys()
+        self.num_entries()
     }
 
     fn as_bytes(&self) -> &[u8] {
@@ -119,7 +128,7 @@ impl Family for Keys {
         options
     }
 
-    fn open<B: AsRef<[u8]>>(options: &OpenOptions, block: B) -> Result<FilterBlock<B>, OpenError<B>> {
+    fn open<B: AsRef<[u8]>>(options: &OpenOptions, block: B) -> Result<FilterBlock<B>, DecodeError> {
         options.open_owned(block)
     }
 
@@ -147,8 +156,8 @@ impl Family for Ranges {
         options.expect(&UNHASHED)
     }
 
-    fn open<B: AsRef<[u8]>>(options: &OpenOptions, block: B) -> Result<RangeFilter<B>, OpenError<B>> {
-        RangeFilter::open_owned(block, options)
+    fn open<B: AsRef<[u8]>>(options: &OpenOptions, block: B) -> Result<RangeFilter<B>, DecodeError> {
+        options.open_ranges(block)
     }
 
     fn find<B: AsRef<[u8]>>(index: &Index<B>, query: Query<'_>) -> Lookup {

@@ -52,7 +52,7 @@ use core::ops::Deref;
 ///         let block = file[partition.offset as usize..][..partition.len as usize].to_vec(); // a read of the file
 ///         let opened = Arc::new(filter.open_partition_owned(partition, block)?);
 ///         cache.insert((42, partition.number), Arc::clone(&opened));
-///         Ok::<_, filterblock::OpenError<_>>(opened)
+///         Ok::<_, filterblock::DecodeError>(opened)
 ///     });
 ///     assert!(answer.unwrap_or(true)); // every error means "maybe"
 /// }
@@ -137,7 +137,7 @@ impl<F: Family, P: AsRef<[u8]>> LoadedPartition<F, AsBytes> for P {
     fn answer(&self, expected: Expected<'_>, query: Query<'_>) -> Result<bool, Unusable> {
         match F::open(&expected.options(), self.as_ref()) {
             Ok(filter) => Ok(filter.may_match(query)),
-            Err(error) => Err(Unusable::Decode(error.error())),
+            Err(error) => Err(Unusable::Decode(error)),
         }
     }
 }

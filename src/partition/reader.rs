@@ -5,7 +5,7 @@ use super::family::{Family, Keys, Ranges};
 use super::lookup::{Index, Lookup, PartitionHandle};
 use super::opened::{Expected, LoadedPartition, OpenedPartition};
 use crate::error::DecodeError;
-use crate::frame::{OpenError, OpenOptions};
+use crate::frame::OpenOptions;
 use crate::hash::EntryHasher;
 use crate::query::Query;
 use core::fmt;
@@ -174,19 +174,19 @@ impl<F: Family, B: AsRef<[u8]>> Partitioned<F, B> {
         partition: PartitionHandle,
         block: &'a [u8],
     ) -> Result<F::Filter<&'a [u8]>, DecodeError> {
-        Ok(F::open(&self.partition_options(partition), block)?)
+        F::open(&self.partition_options(partition), block)
     }
 
     /// Opens the block of a partition that is to be kept, such as in a cache, and returned to later queries. It owns the
     /// bytes, or borrows them.
     ///
     /// # Errors
-    /// The bytes, and the error of [`Partitioned::open_partition`].
+    /// The errors of [`Partitioned::open_partition`].
     pub fn open_partition_owned<P: AsRef<[u8]>>(
         &self,
         partition: PartitionHandle,
         block: P,
-    ) -> Result<OpenedPartition<F::Filter<P>>, OpenError<P>> {
+    ) -> Result<OpenedPartition<F::Filter<P>>, DecodeError> {
         let expected = self.expected(partition.number);
         Ok(OpenedPartition::new(expected.place, F::open(&expected.options(), block)?))
     }

@@ -1,6 +1,5 @@
 //! The writer's side: keys in, a block out.
 
-use super::form::RangeForm;
 use super::header::{self, Map, MapParams};
 use super::keys::Keys;
 use super::policy::RangePolicy;
@@ -23,7 +22,6 @@ pub struct RangeFilterBuilder {
     keys: Keys,
     context: u64,
     allows_empty: bool,
-    built: Option<RangeForm>,
 }
 
 /// The greatest number of keys of a filter.
@@ -34,7 +32,7 @@ const MAX_PAYLOAD_LEN: u64 = (1 << 40) - 1;
 impl RangeFilterBuilder {
     /// Returns an empty builder.
     pub fn new(policy: RangePolicy) -> Self {
-        Self { policy, keys: Keys::default(), context: 0, allows_empty: false, built: None }
+        Self { policy, keys: Keys::default(), context: 0, allows_empty: false }
     }
 
     /// Makes room for callers that must survive a lack of memory: the next key allocates nothing if it has at most `len`
@@ -72,12 +70,6 @@ impl RangeFilterBuilder {
     /// Returns the policy.
     pub fn policy(&self) -> &RangePolicy {
         &self.policy
-    }
-
-    /// Returns the form of the block that was built last, which does not follow from the policy alone; `None` before
-    /// the first, if the last build failed, and if its block has no keys.
-    pub fn built_form(&self) -> Option<RangeForm> {
-        self.built
     }
 
     /// Binds the next block to `context`; see [`FilterBlockBuilder::set_context`](crate::FilterBlockBuilder::set_context).
@@ -127,20 +119,19 @@ impl RangeFilterBuilder {
     /// The errors of [`RangeFilterBuilder::finish_into`].
     pub fn build_into(&mut self, out: &mut Vec<u8>) -> Result<usize, BuildError> {
         let start = out.len();
-        let built = self.append(out, start).inspect_err(|_| out.truncate(start));
-        self.built = built.unwrap_or_default();
-        built.map(|_| out.len() - start)
+        self.append(out, start).inspect_err(|_| out.truncate(start))?;
+        Ok(out.len() - start)
     }
 
     /// Appends the block, and returns its form.
-    fn append(&mut self, out: &mut Vec<u8>, start: usize) -> Result<Option<RangeForm>, BuildError> {
+    fn append(&mut self, out: &mut Vec<u8>, start: usize) -> Result<(), BuildError> {
         out.resize(start + HEADER_LEN, 0);
         if self.keys.len() == 0 {
             if !self.allows_empty {
                 return Err(BuildError::Empty);
             }
             header::write(&mut out[start..], None, 0, self.context);
-            return Ok(None);
+            return Ok(());
         }
         self.keys.sort();
         let num_keys = self.keys.len() as u64;
@@ -150,16 +141,12 @@ impl RangeFilterBuilder {
         if let Some((rate, len)) = self.policy.false_positive_rate() {
             let checks = self.policy.self_check();
             match integers::build(&self.keys, len, len as f64 / rate, out, checks) {
-                Ok(built) => {
-                    self.complete_integers(&built, &mut out[start..])?;
-                    return Ok(Some(RangeForm::Integers));
-                }
+                Ok(built) => return self.complete_integers(&built, &mut out[start..]),
                 Err(reason) if self.policy.requires_integers() => return Err(BuildError::NotIntegers(reason)),
                 Err(_) => {}
             }
         }
-        self.append_cut(out, start)?;
-        Ok(Some(RangeForm::Cut))
+        self.append_cut(out, start)
     }
 
     /// Appends the block of keys that are cut.

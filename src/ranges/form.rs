@@ -6,12 +6,12 @@ use core::fmt;
 ///
 /// ```
 /// use filterblock::OpenOptions;
-/// use filterblock::range::{RangeFilter, RangeFilterBuilder, RangeForm, RangePolicy};
+/// use filterblock::range::{RangeFilterBuilder, RangeForm, RangePolicy};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let mut builder = RangeFilterBuilder::new(RangePolicy::with_false_positive_rate(0.01, 64)?);
 /// (0..1000u64).for_each(|i| builder.add_key(&(i * 1_000_000).to_be_bytes()));
-/// let filter = RangeFilter::open(builder.finish()?, &OpenOptions::new())?;
+/// let filter = OpenOptions::new().open_ranges(builder.finish()?)?;
 /// assert_eq!(filter.form(), Some(RangeForm::Integers));
 /// // A rate for ranges of 64 integers, and an eighth of it for those of 8.
 /// let rate = filter.false_positive_rate(64).ok_or("of integers")?;
@@ -19,8 +19,8 @@ use core::fmt;
 ///
 /// // Keys of several lengths are not integers: the filter has no rate, or the build fails where integers are required.
 /// ["a", "bc"].iter().for_each(|key| builder.add_key(key.as_bytes()));
-/// let filter = RangeFilter::open(builder.finish()?, &OpenOptions::new())?;
-/// assert_eq!((builder.built_form(), filter.false_positive_rate(64)), (Some(RangeForm::Cut), None));
+/// let filter = OpenOptions::new().open_ranges(builder.finish()?)?;
+/// assert_eq!((filter.form(), filter.false_positive_rate(64)), (Some(RangeForm::Cut), None));
 /// let mut builder = RangeFilterBuilder::new("range:fpr=1%,len=64,form=integers".parse()?);
 /// ["a", "bc"].iter().for_each(|key| builder.add_key(key.as_bytes()));
 /// assert!(builder.finish().is_err());

@@ -5,7 +5,7 @@
 //!
 //! ```
 //! use filterblock::OpenOptions;
-//! use filterblock::range::{RangeFilter, RangeFilterBuilder, RangePolicy};
+//! use filterblock::range::{RangeFilterBuilder, RangePolicy};
 //! use std::ops::Bound::{Excluded, Included};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -15,7 +15,7 @@
 //! }
 //! let block = builder.finish()?;
 //!
-//! let filter = RangeFilter::open(&block[..], &OpenOptions::new())?;
+//! let filter = OpenOptions::new().open_ranges(&block[..])?;
 //! assert!(filter.may_contain_prefix(b"user007/"));
 //! assert!(filter.may_contain_range(Included(b"user5"), Excluded(b"user6")));
 //! assert!(!filter.may_contain_prefix(b"visitor"));
@@ -152,5 +152,5 @@ pub use form::RangeForm;
 pub use order::are_ordered;
 #[cfg(feature = "std")]
 pub use policy::RangePolicy;
-pub use reader::{RangeFilter, RangeFilterReader};
+pub use reader::RangeFilter;
 pub use tables::probe_tables;

@@ -6,14 +6,14 @@
 //!
 //! ```
 //! use filterblock::OpenOptions;
-//! use filterblock::range::{RangeFilter, RangeFilterBuilder, RangePolicy, order};
+//! use filterblock::range::{RangeFilterBuilder, RangePolicy, order};
 //! use std::ops::Bound::Included;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let key = |degrees: i32| order::signed(degrees.to_be_bytes());
 //! let mut builder = RangeFilterBuilder::new(RangePolicy::with_bits_per_key(20.0)?);
 //! (-1000..1000).for_each(|i| builder.add_key(&key(i * 1_000_000)));
-//! let filter = RangeFilter::open(builder.finish()?, &OpenOptions::new())?;
+//! let filter = OpenOptions::new().open_ranges(builder.finish()?)?;
 //! assert!(filter.may_contain_range(Included(&key(-1_000)), Included(&key(1_000))));
 //! assert!(!filter.may_contain_range(Included(&key(-700_000)), Included(&key(-400_000))));
 //! # Ok(())

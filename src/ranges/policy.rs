@@ -147,20 +147,12 @@ impl RangePolicy {
     }
 
     /// Returns whether keys are refused that are not integers for which the rate holds.
-    ///
-    /// ```
-    /// use filterblock::range::RangePolicy;
-    ///
-    /// let requires = |text: &str| text.parse().map(|policy: RangePolicy| policy.requires_integers());
-    /// assert_eq!(requires("range:fpr=1%,len=1024,form=integers"), Ok(true));
-    /// assert_eq!(requires("range:fpr=1%,len=1024"), Ok(false));
-    /// ```
-    pub const fn requires_integers(&self) -> bool {
+    pub(super) const fn requires_integers(&self) -> bool {
         matches!(self.size, Size::Rate { is_required: true, .. })
     }
 
     /// Returns whether a finished filter is compared with the keys.
-    pub const fn self_check(&self) -> bool {
+    pub(super) const fn self_check(&self) -> bool {
         self.self_check
     }
 

@@ -8,7 +8,7 @@ use super::order::are_ordered;
 use super::query::Span;
 use crate::cpu::prefetch;
 use crate::error::DecodeError;
-use crate::frame::{HEADER_LEN, OpenError, OpenOptions};
+use crate::frame::{HEADER_LEN, OpenOptions};
 use crate::query::Query;
 use core::fmt;
 use core::ops::Bound;
@@ -29,9 +29,6 @@ pub struct RangeFilter<B> {
     num_keys: u64,
 }
 
-/// A range filter over borrowed bytes.
-pub type RangeFilterReader<'a> = RangeFilter<&'a [u8]>;
-
 /// The state of a search of one of many tables.
 #[derive(Clone, Copy)]
 pub(super) enum Probe {
@@ -49,38 +46,33 @@ pub(super) enum Probe {
 const GROUP_LINES: usize = 5;
 const LINE_LEN: usize = 64;
 
-impl<B: AsRef<[u8]>> RangeFilter<B> {
-    /// Opens a range filter's block. Of the options, context and digest check apply. Beyond the checksum this takes
-    /// constant time.
+impl OpenOptions {
+    /// Opens a range filter's block, of bytes owned or borrowed. Of the options, context and digest check apply. Beyond
+    /// the checksum this takes constant time.
     ///
     /// # Errors
     /// A [`DecodeError`] for anything that is not an intact range filter of this format and context. It always means
     /// *maybe*.
-    pub fn open(block: B, options: &OpenOptions) -> Result<Self, DecodeError> {
-        Ok(Self::open_owned(block, options)?)
+    pub fn open_ranges<B: AsRef<[u8]>>(&self, block: B) -> Result<RangeFilter<B>, DecodeError> {
+        let (map, num_keys) = header::check(block.as_ref(), self)?;
+        Ok(RangeFilter { block, map, engine: Engine::best(&()), num_keys })
     }
+}
 
-    /// [`RangeFilter::open`], but an error gives the bytes back.
-    pub(crate) fn open_owned(block: B, options: &OpenOptions) -> Result<Self, OpenError<B>> {
-        match header::check(block.as_ref(), options) {
-            Ok((map, num_keys)) => Ok(Self { block, map, engine: Engine::best(&()), num_keys }),
-            Err(error) => Err(OpenError::new(error, block)),
-        }
-    }
-
+impl<B: AsRef<[u8]>> RangeFilter<B> {
     /// Returns whether the table may have a key between the bounds; `false` is certain. Bounds are whole keys, compared as
     /// byte strings. Bounds that are not [in order](super::are_ordered), such as swapped ones, are *maybe*, whatever the
     /// filter has.
     ///
     /// ```
     /// use filterblock::OpenOptions;
-    /// use filterblock::range::{RangeFilter, RangeFilterBuilder, RangePolicy};
+    /// use filterblock::range::{RangeFilterBuilder, RangePolicy};
     /// use std::ops::Bound::{Excluded, Included, Unbounded};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let mut builder = RangeFilterBuilder::new(RangePolicy::with_bits_per_key(20.0)?);
     /// (0..1000u64).for_each(|i| builder.add_key(&(i * 1_000_000).to_be_bytes()));
-    /// let filter = RangeFilter::open(builder.finish()?, &OpenOptions::new())?;
+    /// let filter = OpenOptions::new().open_ranges(builder.finish()?)?;
     /// let key = |number: u64| number.to_be_bytes();
     /// assert!(filter.may_contain_range(Included(&key(1_000_000)), Included(&key(1_000_000))));
     /// assert!(!filter.may_contain_range(Included(&key(1_400_000)), Excluded(&key(1_500_000))));
@@ -124,13 +116,13 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
     /// Returns whether the table may have what `query` names. Rows, cells and entries are *maybe*.
     ///
     /// ```
-    /// use filterblock::range::{RangeFilter, RangeFilterBuilder, RangePolicy};
+    /// use filterblock::range::{RangeFilterBuilder, RangePolicy};
     /// use filterblock::{OpenOptions, Query};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let mut builder = RangeFilterBuilder::new(RangePolicy::with_bits_per_key(20.0)?);
     /// (0..1000u32).for_each(|i| builder.add_key(format!("user{i:03}").as_bytes()));
-    /// let filter = RangeFilter::open(builder.finish()?, &OpenOptions::new())?;
+    /// let filter = OpenOptions::new().open_ranges(builder.finish()?)?;
     /// assert!(!filter.may_match(Query::Prefix(b"visitor")));
     /// let (lower, upper): (&[u8], &[u8]) = (b"user5", b"user6");
     /// assert!(filter.may_match(Query::range(lower..upper)));
@@ -254,7 +246,7 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
 
 impl<B> RangeFilter<B> {
     /// Returns the number of distinct keys.
-    pub fn num_keys(&self) -> u64 {
+    pub fn num_entries(&self) -> u64 {
         self.num_keys
     }
 

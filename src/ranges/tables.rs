@@ -14,7 +14,7 @@ const MAX_NEAR_LEN: usize = 4 << 20;
 /// step reads, and other tables have their turn meanwhile.
 ///
 /// ```
-/// use filterblock::range::{RangeFilter, RangeFilterBuilder, RangePolicy, probe_tables};
+/// use filterblock::range::{RangeFilterBuilder, RangePolicy, probe_tables};
 /// use filterblock::{OpenOptions, Query};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -22,7 +22,7 @@ const MAX_NEAR_LEN: usize = 4 << 20;
 /// let mut tables = Vec::new();
 /// for site in ["com.example", "org.example"] {
 ///     (0..100).for_each(|page| builder.add_key(format!("{site}/{page:03}").as_bytes()));
-///     tables.push(RangeFilter::open(builder.finish()?, &OpenOptions::new())?);
+///     tables.push(OpenOptions::new().open_ranges(builder.finish()?)?);
 /// }
 /// let mut answers = [false; 2];
 /// probe_tables(&tables, Query::Prefix(b"org.example/04"), &mut answers);

@@ -36,7 +36,7 @@ type Filter = RangeFilter<Vec<u8>>;
 fn built<'a>(keys: impl IntoIterator<Item = &'a Vec<u8>>, bits: f64) -> Filter {
     let mut builder = RangeFilterBuilder::new(RangePolicy::with_bits_per_key(bits).expect("legal"));
     keys.into_iter().for_each(|key| builder.add_key(key));
-    RangeFilter::open(builder.finish().expect("a filter"), &OpenOptions::new()).expect("intact")
+    OpenOptions::new().open_ranges(builder.finish().expect("a filter")).expect("intact")
 }
 
 /// Returns whether the filter passes the range, which must be so if a key lies in it or the bounds are not in order; and
@@ -136,7 +136,7 @@ fn integers_in_turns_are_as_one_by_one() {
         let mut changed = block.clone();
         (0..round % 4).for_each(|_| random.change(&mut changed[HEADER_LEN..]));
         checksums::write(&mut changed, 0);
-        let Ok(filter) = RangeFilter::open(changed, &OpenOptions::new()) else { continue };
+        let Ok(filter) = OpenOptions::new().open_ranges(changed) else { continue };
         let engines: Vec<Filter> = filter.with_each_engine().collect();
         for _ in 0..40 {
             let first = random.below(u64::MAX) >> random.below(40);
@@ -172,7 +172,7 @@ fn a_fault_that_denies_a_key_is_noticed() {
             if !fault::tests::was_injected() {
                 break;
             }
-            let opened = RangeFilter::open(&block[..], &OpenOptions::new());
+            let opened = OpenOptions::new().open_ranges(&block[..]);
             let survives = opened.is_ok_and(|filter| keys.iter().all(|key| filter.may_contain(key)));
             fault::tests::set(bit);
             let is_noticed = matches!(build(policy), Err(BuildError::SelfCheck { .. }));
@@ -198,7 +198,7 @@ fn sealed(mut block: Vec<u8>) -> Vec<u8> {
 }
 
 fn opened(block: Vec<u8>) -> Option<Filter> {
-    RangeFilter::open(sealed(block), &OpenOptions::new()).ok()
+    OpenOptions::new().open_ranges(sealed(block)).ok()
 }
 
 /// Blocks of one to four levels, with and without a table and joined leaves.

@@ -86,7 +86,7 @@ fn no_bytes_make_an_opening_or_a_query_long() {
     let (mut most_open, mut most) = (0, [0; 2]);
     for round in 0..30_000 {
         let block = damaged(&mut random, &samples[round % samples.len()]);
-        let (num_loads, opened) = loads_of(|| RangeFilter::open(block, &OpenOptions::new()));
+        let (num_loads, opened) = loads_of(|| OpenOptions::new().open_ranges(block));
         assert!(num_loads <= MAX_OPEN, "{num_loads} to open {opened:?}");
         most_open = most_open.max(num_loads);
         let Ok(filter) = opened else { continue };
@@ -131,7 +131,7 @@ fn ranges_of_the_planned_length_are_within_the_limits() {
     let mut keys: Vec<u64> = (0..300).flat_map(|run| (0..80).map(move |i| hash::mix(run) / 2 + i * 3 / 2)).collect();
     keys.sort_unstable();
     keys.iter().for_each(|&key| builder.add_key(&big(key)));
-    let filter = RangeFilter::open(builder.finish().expect("of integers"), &OpenOptions::new()).expect("intact");
+    let filter = OpenOptions::new().open_ranges(builder.finish().expect("of integers")).expect("intact");
     assert!(filter.parameters().any(|parameter| parameter == ("log_block", 5)), "{:?}", filter.form());
     let (mut asked, mut passed) = (0, 0);
     while asked < 20_000 {

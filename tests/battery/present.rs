@@ -83,15 +83,15 @@ impl Tables {
         let mut unaligned = vec![0; shift];
         builder.allow_empty().finish_into(&mut unaligned).expect("a block");
         let block = &unaligned[shift..];
-        let reader = FilterBlockReader::open(block).expect("intact");
+        let reader = OpenOptions::new().open(block).expect("intact");
         assert_eq!(reader.num_entries(), keys.len() as u64);
         let aligned = OpenOptions::new().open_owned(AlignedBytes::copy_of(block)).expect("intact");
         let kept = OpenOptions::new().open_owned(block).expect("intact");
         let frame = compact_of(block);
         let compact = open_compact(&frame, &self.policy);
 
-        assert!(keys.iter().all(|key| reader.may_contain_hash(reader.hasher().hash(key))), "a false negative, alone");
-        let mut asked: Vec<KeyHash> = keys.iter().map(|key| self.policy.hasher().hash(key)).collect();
+        let mut asked: Vec<KeyHash> = keys.iter().map(|key| reader.entry_hasher().hasher().hash(key)).collect();
+        assert!(asked.iter().all(|&hash| reader.may_contain_hash(hash)), "a false negative, alone");
         assert!(asked.iter().all(|&hash| compact.may_contain_hash(hash)), "a false negative of a compact frame");
         asked.extend(&self.strangers);
         let single: Vec<bool> = asked.iter().map(|&hash| reader.may_contain_hash(hash)).collect();
@@ -117,7 +117,7 @@ impl Tables {
     }
 
     fn check_among_tables(&self, forms: [FilterBlockReader<'_>; 3], asked: &[KeyHash], single: &[bool]) {
-        let other = FilterBlockReader::open(&self.other).expect("intact");
+        let other = OpenOptions::new().open(&self.other).expect("intact");
         let [first, aligned, last] = forms;
         let tables = [first, other, aligned, last];
         for (&hash, &answer) in asked.iter().zip(single) {
@@ -143,7 +143,7 @@ impl Tables {
         let frame = frame_of(&mut builder);
         let compact = open_compact(&frame, &self.policy);
         assert!(
-            keys.iter().all(|key| compact.may_contain_hash(compact.hasher().hash(key))),
+            keys.iter().all(|key| compact.may_contain_hash(compact.entry_hasher().hasher().hash(key))),
             "a false negative of a built compact frame"
         );
         let is_other = matches!(self.policy.size(), filterblock::FilterSize::MillibitsPerKey(_))

@@ -96,7 +96,7 @@ impl Observed {
         let mut builder = FilterBlockBuilder::new(&policy.clone().with_self_check(false));
         stored.iter().for_each(|&hash| builder.add_hash(hash));
         let block = builder.finish().expect("a block");
-        let reader = FilterBlockReader::open(&block).expect("intact");
+        let reader = OpenOptions::new().open(&block).expect("intact");
         let rates = Rates::new(policy.clone(), &stored, &block);
         let stated = reader.false_positive_rate();
         assert!((stated / rates.rate - 1.0).abs() < 1e-9, "{policy:?}: {stated} stated, {} by the bits", rates.rate);

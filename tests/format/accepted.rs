@@ -60,7 +60,7 @@ fn build(policy: &FilterPolicy, keys: &[[u8; 8]]) -> bool {
         let found = match policy.transform() {
             KeyTransform::Row => filter.may_match(Query::Row(key)),
             KeyTransform::RowColumn => filter.may_match(Query::Cell(key, b"column")),
-            KeyTransform::Custom(_) => filter.may_contain_hash(filter.hasher().hash(key)),
+            KeyTransform::Custom(_) => filter.may_contain_hash(filter.entry_hasher().hasher().hash(key)),
             _ => filter.may_contain(key) && filter.may_contain_prefix(key),
         };
         assert!(found, "{policy} {count}: {key:?} denied");

@@ -11,7 +11,7 @@ fn check(policy: FilterPolicy, hashes: &[u64], others: &[u64]) {
     let frame = frame_of(&mut builder.clone());
     let block = builder.allow_empty().finish().expect("a block");
 
-    let reader = FilterBlockReader::open(&block).expect("an intact block");
+    let reader = OpenOptions::new().open(&block).expect("an intact block");
     assert_eq!(reader.num_entries(), distinct.len() as u64);
     let oracle = Oracle::open(&block);
     assert_eq!(hex(&block[64..]), hex(&oracle.rebuild(&distinct)), "{policy:?} {}", hashes.len());

@@ -60,7 +60,7 @@ fn batches_answer_as_single_queries_at_any_address() {
                 let mut buffer = AlignedBytes::zeroed(block.len() + shift);
                 let bytes = &mut buffer.as_mut()[shift..];
                 bytes.copy_from_slice(&block);
-                let reader = FilterBlockReader::open(bytes).expect("intact");
+                let reader = OpenOptions::new().open(bytes).expect("intact");
                 let what = format!("{policy:?}, {num_entries} entries, {shift} bytes off");
                 assert_eq!(one_by_one(&reader, &queried), expected, "{what}");
                 assert_batches(&reader, &queried, &expected, &what);
@@ -76,7 +76,7 @@ fn settings_reach_few_eight_and_many_probes() {
     let num_probes = |kind| -> Vec<u32> {
         let blocks = policies().into_iter().filter(|policy| policy.kind() == Some(kind));
         let blocks = blocks.map(|policy| block_of(policy, &members));
-        blocks.map(|block| FilterBlockReader::open(&block).expect("intact").num_probes().expect("probes")).collect()
+        blocks.map(|block| OpenOptions::new().open(&block).expect("intact").num_probes().expect("probes")).collect()
     };
     for kind in [FilterKind::Bloom, FilterKind::Blocked] {
         let found = num_probes(kind);
@@ -132,7 +132,7 @@ fn batches_of_empty_filters_and_compact_frames_answer_alike() {
             assert_batches(&compact.expect("a frame"), &queried, &expected, "compact");
             if num_entries == 0 {
                 let block = block_of(policy.clone(), &[]);
-                let reader = FilterBlockReader::open(&block).expect("intact");
+                let reader = OpenOptions::new().open(&block).expect("intact");
                 assert_batches(&reader, &queried, &vec![false; queried.len()], "no entries");
             }
         }
@@ -169,7 +169,7 @@ fn too_few_and_too_many_answers_panic() {
         [(FilterKind::Blocked, &[1][..], 3, 2), (FilterKind::Golomb, &[], 0, 1)]
     {
         let block = block_of(sized(kind, 10.0), members);
-        let reader = FilterBlockReader::open(&block).expect("intact");
+        let reader = OpenOptions::new().open(&block).expect("intact");
         let query = || reader.may_contain_hashes(&hashes(1..=num_hashes), &mut vec![false; num_answers]);
         let panic = std::panic::catch_unwind(query).expect_err("a panic");
         assert!(panic.downcast_ref::<String>().is_some_and(|text| text.contains("one answer for each hash")), "{kind}");

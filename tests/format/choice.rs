@@ -46,9 +46,9 @@ fn choices(size: FilterSize, num_entries: u64, workloads: impl Iterator<Item = W
 fn the_choice_is_the_least_of_the_stated_costs() {
     let (mut num_choices, mut chosen) = (0, BTreeSet::new());
     for (size, num_entries) in SIZES.into_iter().flat_map(|size| ENTRIES.map(|num_entries| (size, num_entries))) {
-        let levels = (0..10).map(Workload::of_level);
+        let levels = (0..10).map(|level| Workload::default().with_level(level));
         let dear = COSTS.into_iter().map(|cost| {
-            Workload::of_level(1).with_num_queries(cost * 7).with_read_ns(90_000).with_byte_ns(cost as u32)
+            Workload::default().with_level(1).with_num_queries(cost * 7).with_read_ns(90_000).with_byte_ns(cost as u32)
         });
         for workload in levels.chain(dear) {
             let policy = automatic(size, workload);
@@ -60,7 +60,7 @@ fn the_choice_is_the_least_of_the_stated_costs() {
                 continue;
             };
             num_choices += 1;
-            chosen.insert(choice.kind());
+            chosen.insert(choice.cost().kind);
             let mut kinds = BTreeSet::new();
             for cost in choice.costs() {
                 let of_kind = named(cost.kind, size).expect("it is not refused");
@@ -99,7 +99,7 @@ fn more_of_an_input_never_chooses_a_kind_that_pays_more_for_it() {
             assert!(is_falling, "more {what}: {size:?}, {num_entries} entries");
         };
         for level in [0, 2, 5] {
-            let workload = Workload::of_level(level);
+            let workload = Workload::default().with_level(level);
             let queries = COSTS.into_iter().map(|queries| workload.with_num_queries(queries));
             let per_query = |choice: &Choice| {
                 let cost = choice.cost();
@@ -140,7 +140,7 @@ fn rounding_decides_nothing() {
     let size = FilterSize::MillibitsPerKey(10_000);
     let mut num_longer = 0;
     for num_entries in 500..3_000 {
-        let choice = automatic(size, Workload::of_level(3)).choice(num_entries).expect("a legal size");
+        let choice = automatic(size, Workload::default().with_level(3)).choice(num_entries).expect("a legal size");
         assert!(choice.costs().all(|cost| cost.bytes_ns == 0.0), "{num_entries}: {choice:?}");
         let least = |a: &&KindCost, b: &&KindCost| {
             let without_bytes = |cost: &KindCost| cost.build_ns + cost.queries_ns + cost.reads_ns;
@@ -163,7 +163,7 @@ fn the_block_is_that_of_the_chosen_kind() {
     for size in SIZES {
         for (level, num_entries) in [0, 2, 6].into_iter().flat_map(|level| [0, 1, 40, 900, 20_000].map(|n| (level, n)))
         {
-            let policy = automatic(size, Workload::of_level(level)).with_seed(7);
+            let policy = automatic(size, Workload::default().with_level(level)).with_seed(7);
             let named = policy.choice(num_entries).unwrap().policy();
             assert_eq!(named.workload(), None);
             // In another order and with duplicates: the number of distinct entries decides.
@@ -173,7 +173,7 @@ fn the_block_is_that_of_the_chosen_kind() {
             assert_eq!(frames[0], frames[1], "{policy}, {num_entries}");
             let block = builder.allow_empty().finish().unwrap();
             assert_eq!(Ok(&block), of_kind.allow_empty().finish().as_ref(), "{policy}, {num_entries}");
-            let reader = FilterBlockReader::open(&block).unwrap();
+            let reader = OpenOptions::new().open(&block).unwrap();
             assert_eq!((Some(reader.kind()), reader.num_entries()), (named.kind(), num_entries));
             assert!(keys(num_entries).all(|key| reader.may_contain(&key)));
             chosen.insert(reader.kind());
@@ -189,7 +189,7 @@ fn a_cap_that_any_kind_can_meet_is_met() {
     let (mut num_met, mut num_refused) = (0, 0);
     for cap in (64..1_600).step_by(7) {
         for level in [0, 2, 6] {
-            let built = finish(automatic(FilterSize::MaxBytes(cap), Workload::of_level(level)));
+            let built = finish(automatic(FilterSize::MaxBytes(cap), Workload::default().with_level(level)));
             let of_kinds: Vec<_> = FilterKind::ALL.iter().map(|&kind| finish(capped(kind, cap))).collect();
             match built {
                 Ok(block) => {
@@ -236,7 +236,7 @@ fn a_policy_that_names_its_kind_takes_it_for_any_number() {
         let policy = named(kind, size).unwrap().with_seed(3);
         for num_entries in ENTRIES {
             let Ok(choice) = policy.choice(num_entries) else { continue };
-            assert_eq!((choice.kind(), choice.policy(), choice.costs().count()), (kind, policy.clone(), 1));
+            assert_eq!((choice.cost().kind, choice.policy(), choice.costs().count()), (kind, policy.clone(), 1));
         }
         assert_eq!((policy.kind(), policy.kind_name(), policy.workload()), (Some(kind), kind.name(), None));
         assert_eq!(policy.clone().with_level(5), policy);
@@ -246,7 +246,7 @@ fn a_policy_that_names_its_kind_takes_it_for_any_number() {
 #[test]
 fn partitions_of_a_filter_are_of_one_kind() {
     for (size, level) in SIZES[..5].iter().flat_map(|&size| [0, 2, 6].map(|level| (size, level))) {
-        let policy = automatic(size, Workload::of_level(level));
+        let policy = automatic(size, Workload::default().with_level(level));
         let limit = PartitionLimit::Bytes(2_000);
         let num_entries = policy.expected_num_entries(2_000);
         assert!(policy.expected_block_len(num_entries).unwrap() <= 2_000, "{policy}");
@@ -273,7 +273,7 @@ fn as_text() {
         assert_eq!((policy.to_string().as_str(), policy.kind(), policy.kind_name()), (text, None, "auto"));
     }
     let parse = |text: &str| text.parse::<FilterPolicy>();
-    let workload = Workload::of_level(4).with_num_queries(16).with_read_ns(5);
+    let workload = Workload::default().with_level(4).with_num_queries(16).with_read_ns(5);
     let policy = automatic(FilterSize::FalsePositiveRate(0.01), workload).with_seed(9);
     assert_eq!(parse("auto:fpr=1%,read_ns=5,seed=9,queries=0x10,level=4"), Ok(policy.clone()));
     assert_eq!(policy.workload(), Some(workload));
@@ -293,7 +293,8 @@ fn as_text() {
 #[test]
 fn a_choice_keeps_hasher_and_transform() {
     let hasher = KeyHasher::new(5);
-    let policy = automatic(FilterSize::MillibitsPerKey(10_000), Workload::of_level(3).with_num_queries(2_000_000));
+    let policy =
+        automatic(FilterSize::MillibitsPerKey(10_000), Workload::default().with_level(3).with_num_queries(2_000_000));
     let choice = policy.with_hasher(hasher.clone()).with_transform(KeyTransform::Row).choice(1_000_000).unwrap();
     assert_eq!((choice.policy().hasher(), choice.policy().transform()), (&hasher, KeyTransform::Row));
 }
@@ -305,7 +306,7 @@ fn a_filter_pays_from_a_number_of_queries_on() {
         for level in [0, 3, 6] {
             for num_entries in [10, 1_000, 1_000_000] {
                 let choice = |queries| {
-                    let workload = Workload::of_level(level).with_num_queries(queries);
+                    let workload = Workload::default().with_level(level).with_num_queries(queries);
                     automatic(size, workload).choice(num_entries).unwrap()
                 };
                 assert!(!choice(0).pays());
@@ -324,7 +325,6 @@ fn a_filter_pays_from_a_number_of_queries_on() {
                     (most as f64 - expected).abs() < 2.0 + expected * 1e-6,
                     "{size:?} {level} {num_entries}: {most}"
                 );
-                assert_eq!(choice(most).cost_without_filter_ns(), most as f64 * f64::from(workload.read_ns()));
             }
         }
     }

@@ -29,7 +29,7 @@ fn control_byte_order() {
 fn control_word_size() {
     const MULTIPLIER: usize = 0xf135_7aea_2e62_a9c5_u64 as usize;
     let (keys, block) = golden_block("bloom-thousand-10bits");
-    let hasher = FilterBlockReader::open(&block).expect("an intact block").hasher().clone();
+    let hasher = OpenOptions::new().open(&block).expect("an intact block").entry_hasher().hasher().clone();
     let (num_probes, num_bits, bits) = (block[40], int(&block[44..52]), &block[64..]);
     for key in keys {
         let mut x = hasher.hash(&key).get() as usize;

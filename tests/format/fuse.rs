@@ -38,7 +38,7 @@ fn fuse_example() {
     let block = three_entries();
     let (Oracle::Fuse { fuse, .. }, payload) = (Oracle::open(&block), &block[64..]) else { panic!("fuse") };
     assert_eq!(fuse.seed, 0);
-    let reader = FilterBlockReader::open(&block).expect("a block");
+    let reader = OpenOptions::new().open(&block).expect("a block");
     let entries = ["a", "b", "c"].map(|entry| (entry, KeyHasher::new(0).hash(entry.as_bytes()).get()));
     let mut lines = Vec::new();
     for (entry, hash) in entries {

@@ -279,17 +279,17 @@ impl Case {
             }
             Source::Thinned(columns) => {
                 let block = builder(keys).finish().expect("a block");
-                FilterBlockReader::open(&block).expect("a sound block").thin(columns, 0).expect("fewer columns")
+                OpenOptions::new().open(&block).expect("a sound block").thin(columns, 0).expect("fewer columns")
             }
             Source::Union => {
                 let (first, second) = keys.split_at(keys.len() / 2);
                 let blocks = [first, second].map(|keys| builder(keys).finish().expect("a block"));
-                let [a, b] = blocks.each_ref().map(|block| FilterBlockReader::open(block).expect("a sound block"));
+                let [a, b] = blocks.each_ref().map(|block| OpenOptions::new().open(block).expect("a sound block"));
                 a.union(&b, self.context).expect("equal shapes")
             }
             Source::ThinnedShape(columns, shape) => {
                 let block = Self { source: Source::Shape(shape), ..self.clone() }.build(keys);
-                FilterBlockReader::open(&block).expect("a sound block").thin(columns, 0).expect("fewer columns")
+                OpenOptions::new().open(&block).expect("a sound block").thin(columns, 0).expect("fewer columns")
             }
             Source::Shape(shape) => {
                 let (hasher, transform) = (self.policy.hasher(), self.policy.transform().to_wire());
@@ -348,14 +348,14 @@ impl Case {
 /// Queries a frame for its `keys`, and compares the answers for absent keys with the oracle's. Returns the number of
 /// answers.
 pub fn check(name: &str, reader: &impl Reading, oracle: &Oracle, keys: &[Vec<u8>]) -> usize {
-    for key in keys {
-        assert!(reader.may_contain_hash(reader.hasher().hash(key)), "{name}: false negative");
-        assert!(oracle.may_contain(reader.hasher().hash(key).get()), "{name}: the oracle's false negative");
+    let hasher = reader.entry_hasher().hasher();
+    for hash in keys.iter().map(|key| hasher.hash(key)) {
+        assert!(reader.may_contain_hash(hash), "{name}: false negative");
+        assert!(oracle.may_contain(hash.get()), "{name}: the oracle's false negative");
     }
     for i in 0..NUM_ABSENT {
-        let key = format!("org.absent.{i}").into_bytes();
-        let expected = oracle.may_contain(reader.hasher().hash(&key).get());
-        assert_eq!(reader.may_contain_hash(reader.hasher().hash(&key)), expected, "{name}");
+        let hash = hasher.hash(format!("org.absent.{i}").as_bytes());
+        assert_eq!(reader.may_contain_hash(hash), oracle.may_contain(hash.get()), "{name}");
     }
     keys.len() + NUM_ABSENT
 }

@@ -15,7 +15,7 @@ fn a_keyed_block_opens_only_with_its_key() {
     for &kind in FilterKind::ALL {
         let block = block(kind, hasher.clone());
         let reader = OpenOptions::new().expect_hasher(&hasher).open(&block).expect("an intact block");
-        assert_eq!((reader.hasher(), reader.hasher().hash_id()), (&hasher, 2));
+        assert_eq!((reader.entry_hasher().hasher(), reader.entry_hasher().hasher().hash_id()), (&hasher, 2));
         for key in keys(8, 400) {
             assert!(reader.may_contain(&key) && reader.may_contain_hash(hasher.hash(&key)));
         }
@@ -63,10 +63,11 @@ fn keyed_frames_and_unions_work_like_others() {
     let union = options.open(&union).expect("a keyed block, as its parts were");
     assert!(union.may_contain(b"a") && union.may_contain(b"b"));
     let other = block_of(KeyHasher::new(0), b"a");
-    let other = FilterBlockReader::open(&other).expect("intact");
-    assert_eq!(a.union(&other, 0), Err(CombineError::Hash { a: 2, b: 1 }));
+    let other = OpenOptions::new().open(&other).expect("intact");
+    assert_eq!(a.union(&other, 0), Err(CombineError::Entries(DecodeError::WrongHash { expected: 2, found: 1 })));
     let other_key = KeyHasher::keyed([0; 16]);
     let other = block_of(other_key.clone(), b"a");
     let other = OpenOptions::new().expect_hasher(&other_key).open(&other).expect("intact");
-    assert_eq!(a.union(&other, 0), Err(CombineError::Key { a: hasher.seed(), b: other_key.seed() }));
+    let (expected, found) = (hasher.seed(), other_key.seed());
+    assert_eq!(a.union(&other, 0), Err(CombineError::Entries(DecodeError::WrongKey { expected, found })));
 }

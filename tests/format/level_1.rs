@@ -31,7 +31,7 @@ fn blocks() -> [(&'static str, u64, Vec<u8>); 4] {
 }
 
 fn open(block: &[u8], context: u64) -> Result<FilterBlock<Vec<u8>>, DecodeError> {
-    OpenOptions::new().with_context(context).open_owned(block.to_vec()).map_err(|error| error.error())
+    OpenOptions::new().with_context(context).open_owned(block.to_vec())
 }
 
 #[test]

@@ -250,7 +250,7 @@ const NOTICED: &[Row] = &[
         let (a, b) = (builder_of(&capped, &all[..100]).finish(), builder_of(&capped, &all[100..]).finish());
         let (a, b) = (a.map_err(refused)?, b.map_err(refused)?);
         let [a, b] = [a, b].map(|block| open(block, &anything().expect(&capped)));
-        a?.reader().union(&b?.reader(), 0).map_err(refused).map(|_| NUM_KEYS)
+        a?.union(&b?, 0).map_err(refused).map(|_| NUM_KEYS)
     }),
     ("keys of partitions under row", Refused, || partitioned(policy(KeyTransform::Row), 0).map(|_| NUM_KEYS)),
     ("a partitioned filter to which nothing was added", Refused, || {

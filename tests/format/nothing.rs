@@ -48,7 +48,7 @@ const OF_RANGES: &[(&str, Finish<RangeFilterBuilder>)] = &[
 
 /// Returns whether a block or a frame of keys denies.
 fn denies(bytes: &[u8]) -> bool {
-    match FilterBlockReader::open(bytes) {
+    match OpenOptions::new().open(bytes) {
         Ok(filter) => !filter.may_contain(KEY),
         Err(_) => !CompactFrameReader::open(bytes, &policy()).expect("a frame").may_contain(KEY),
     }
@@ -80,7 +80,7 @@ fn builders_of_ranges_refuse_nothing() {
         assert_eq!(finish(&mut builder), Err(BuildError::Empty), "{name} of nothing");
         builder.add_key(KEY);
         let built = finish(&mut builder).expect("a filter");
-        assert!(RangeFilter::open(&built[..], &OpenOptions::new()).expect("intact").may_contain(KEY));
+        assert!(OpenOptions::new().open_ranges(&built[..]).expect("intact").may_contain(KEY));
         match *name {
             // It keeps the keys, by its name.
             "build_into" => assert_eq!(finish(&mut builder), Ok(built)),
@@ -89,7 +89,7 @@ fn builders_of_ranges_refuse_nothing() {
         builder.clear();
         assert_eq!(finish(&mut builder), Err(BuildError::Empty), "{name} after clear");
         let empty = finish(builder.allow_empty()).expect("asked for");
-        assert!(!RangeFilter::open(&empty[..], &OpenOptions::new()).expect("intact").may_contain(KEY));
+        assert!(!OpenOptions::new().open_ranges(&empty[..]).expect("intact").may_contain(KEY));
     }
 }
 
@@ -120,7 +120,7 @@ fn blocks_made_of_blocks_have_the_entries_of_these() {
         builder.allow_empty().finish().expect("a block")
     };
     let (none, some, others) = (block(&[]), block(&[KEY]), block(&[b"other"]));
-    let [none, some, others] = [&none, &some, &others].map(|block| FilterBlockReader::open(block).expect("intact"));
+    let [none, some, others] = [&none, &some, &others].map(|block| OpenOptions::new().open(block).expect("intact"));
     for (union, is_empty) in
         [(none.union(&none, 0), true), (none.union(&some, 0), false), (some.union(&others, 0), false)]
     {
@@ -129,10 +129,10 @@ fn blocks_made_of_blocks_have_the_entries_of_these() {
     assert!(denies(&some.intersection(&none, 0).expect("equal shapes")));
     // Of disjoint keys, too, an intersection has a shape, and states one entry at least.
     let disjoint = some.intersection(&others, 0).expect("equal shapes");
-    assert!(FilterBlockReader::open(&disjoint).expect("intact").num_entries() >= 1);
+    assert!(OpenOptions::new().open(&disjoint).expect("intact").num_entries() >= 1);
     let mut builder = FilterBlockBuilder::new(&"ribbon:fpr=0.001".parse().unwrap());
     builder.add_key(KEY);
     let ribbon = builder.finish().expect("a block");
-    let thinned = FilterBlockReader::open(&ribbon).expect("intact").thin(2, 0).expect("columns");
-    assert!(FilterBlockReader::open(&thinned).expect("intact").may_contain(KEY));
+    let thinned = OpenOptions::new().open(&ribbon).expect("intact").thin(2, 0).expect("columns");
+    assert!(OpenOptions::new().open(&thinned).expect("intact").may_contain(KEY));
 }

@@ -16,7 +16,7 @@ fn policy(text: &str) -> RangePolicy {
 fn filter_of(policy: RangePolicy, keys: &[Key]) -> RangeFilter<Vec<u8>> {
     let mut builder = RangeFilterBuilder::new(policy);
     keys.iter().for_each(|key| builder.add_key(key));
-    RangeFilter::open(builder.allow_empty().finish().expect("a filter"), &OpenOptions::new()).expect("intact")
+    OpenOptions::new().open_ranges(builder.allow_empty().finish().expect("a filter")).expect("intact")
 }
 
 fn partitions_of(policy: RangePolicy, keys: &[Key]) -> Partitioned {
@@ -45,7 +45,7 @@ fn filters() -> (Vec<Key>, Vec<RangeFilter<Vec<u8>>>, Vec<Partitioned>) {
     let of = |set| policies.map(|policy| (policy, set));
     let all: Vec<(RangePolicy, &Vec<Key>)> = sets.iter().flat_map(of).collect();
     let filters = all.iter().map(|(policy, keys)| filter_of(*policy, keys)).collect::<Vec<_>>();
-    let with_keys = || filters.iter().filter(|filter| filter.num_keys() > 0).map(|filter| filter.as_bytes());
+    let with_keys = || filters.iter().filter(|filter| filter.num_entries() > 0).map(|filter| filter.as_bytes());
     assert!(with_keys().any(are_in) && with_keys().any(|block| !are_in(block) && block[41] & 1 == 1));
     assert!(with_keys().any(|block| block[41] & 1 == 0 && !are_in(block)));
     let partitioned = all.iter().map(|(policy, keys)| partitions_of(*policy, keys)).collect();

@@ -11,7 +11,7 @@ const NUM_KEYS: u64 = 1000;
 fn filter_of(policy: &str, keys: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Result<RangeFilter<Vec<u8>>, String> {
     let mut builder = RangeFilterBuilder::new(policy.parse::<RangePolicy>().map_err(refused)?);
     keys.into_iter().for_each(|key| builder.add_key(key.as_ref()));
-    RangeFilter::open(builder.finish().map_err(refused)?, &OpenOptions::new()).map_err(refused)
+    OpenOptions::new().open_ranges(builder.finish().map_err(refused)?).map_err(refused)
 }
 
 /// A filter of one key, so that no other lies in a range by chance.
@@ -180,7 +180,7 @@ const UNNOTICED: &[Row] = &[
     ("`allow_empty` for a table whose keys were added elsewhere", Denies, || {
         let mut builder = RangeFilterBuilder::new("range:14".parse().expect("legal"));
         let block = builder.allow_empty().finish().map_err(refused)?;
-        let filter = RangeFilter::open(block, &OpenOptions::new()).map_err(refused)?;
+        let filter = OpenOptions::new().open_ranges(block).map_err(refused)?;
         denied(|_| filter.may_contain_range(Unbounded, Unbounded))
     }),
 ];

@@ -35,7 +35,7 @@ fn lines_of_block(
     ranges: &[(Bound<Bytes<'_>>, Bound<Bytes<'_>>)],
     prefixes: &[Bytes<'_>],
 ) -> Vec<String> {
-    let filter = RangeFilter::open(block, &OpenOptions::new()).expect("just written");
+    let filter = OpenOptions::new().open_ranges(block).expect("just written");
     let answer = |may_contain| if may_contain { "maybe" } else { "no" };
     let mut lines = vec![format!("{name} {}", hex(block))];
     for &(lower, upper) in ranges {

@@ -42,7 +42,7 @@ fn built(keys: &[Key], bits: f64) -> Key {
 }
 
 fn opened(block: &[u8]) -> RangeFilter<&[u8]> {
-    RangeFilter::open(block, &OpenOptions::new()).expect("intact")
+    OpenOptions::new().open_ranges(block).expect("intact")
 }
 
 /// Sets of keys of one shape, by the number of the key and of all.
@@ -154,7 +154,7 @@ fn no_range_with_a_key_is_denied() {
             for bits in [2.0, 5.0, 14.0, 40.0, 200.0] {
                 let block = built(&keys, bits);
                 let (filter, document) = (opened(&block), Ranges::open(&block));
-                assert_eq!(filter.num_keys(), keys.len() as u64);
+                assert_eq!(filter.num_entries(), keys.len() as u64);
                 tables += u32::from(block[41] & 1);
                 joined += u32::from(block[41] >> 1 & 1);
                 deepest = deepest.max(document.depth);
@@ -240,7 +240,7 @@ fn kept_bits_deny_what_they_can() {
 fn damage_is_noticed() {
     for (count, bits) in [(1, 10.0), (90, 9.0), (300, 4.0)] {
         let block = built(&set(SHAPES[3], count), bits);
-        let open = |block: &[u8]| RangeFilter::open(block, &OpenOptions::new()).map(|_| ());
+        let open = |block: &[u8]| OpenOptions::new().open_ranges(block).map(|_| ());
         for bit in 0..block.len() * 8 {
             let mut damaged = block.clone();
             damaged[bit / 8] ^= 1 << (bit % 8);
@@ -249,7 +249,7 @@ fn damage_is_noticed() {
         (0..block.len()).for_each(|len| assert!(open(&block[..len]).is_err(), "{len} bytes"));
         assert!(open(&[&block[..], &[0]].concat()).is_err());
         let (expected, found) = (5, 0);
-        let elsewhere = RangeFilter::open(&block[..], &OpenOptions::new().with_context(5)).map(|_| ());
+        let elsewhere = OpenOptions::new().with_context(5).open_ranges(&block[..]).map(|_| ());
         assert_eq!(elsewhere, Err(DecodeError::WrongContext { expected, found }));
     }
 }
@@ -258,10 +258,10 @@ fn damage_is_noticed() {
 fn headers_of_others_are_refused() {
     let block = built(&set(SHAPES[3], 300), 12.0);
     assert_eq!(
-        FilterBlockReader::open(&block).map(|_| ()),
+        OpenOptions::new().open(&block).map(|_| ()),
         Err(DecodeError::WrongFamily { found: BlockKind::Ranges.tag() })
     );
-    let open = |block: &[u8]| RangeFilter::open(block, &OpenOptions::new()).map(|_| ());
+    let open = |block: &[u8]| OpenOptions::new().open_ranges(block).map(|_| ());
     for &kind in FilterKind::ALL {
         let of_keys = block_of(sized(kind, 10.0), &[1, 2, 3]);
         assert_eq!(open(&of_keys), Err(DecodeError::WrongFamily { found: kind.tag() }));
@@ -439,8 +439,8 @@ fn golden_range_filters() {
             std::fs::write(&path, &block).expect("a written file");
         }
         assert!(std::fs::read(&path).expect("a golden file") == block, "{name} differs from what is built now");
-        let filter = RangeFilter::open(&block[..], &OpenOptions::new().with_context(context)).expect("intact");
-        assert_eq!(filter.num_keys(), keys.len() as u64);
+        let filter = OpenOptions::new().with_context(context).open_ranges(&block[..]).expect("intact");
+        assert_eq!(filter.num_entries(), keys.len() as u64);
         assert!(keys.iter().all(|key| filter.may_contain(key)), "{name}");
         num_keys += keys.len();
     }

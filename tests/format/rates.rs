@@ -45,7 +45,7 @@ fn sizes_meet_the_promise_at_a_million_keys() {
         let policy = capped(kind, MILLION as u64 * 10 / 8);
         let block = build(policy.with_salt_bits(salt_bits).expect("legal"), MILLION);
         assert!(block.len() * 8 <= 10 * MILLION);
-        FilterBlockReader::open(&block).expect("intact").false_positive_rate()
+        OpenOptions::new().open(&block).expect("intact").false_positive_rate()
     };
     let default = crate::golden::default_salt_bits();
     assert!(ten_bits(FilterKind::Bloom, default) <= 0.0083);
@@ -53,7 +53,7 @@ fn sizes_meet_the_promise_at_a_million_keys() {
     assert!(ten_bits(FilterKind::Blocked, 6) <= 0.0080);
     for rate in [0.01, 0.001] {
         let block = build(rated(FilterKind::Golomb, rate), MILLION);
-        let reader = FilterBlockReader::open(&block).expect("intact");
+        let reader = OpenOptions::new().open(&block).expect("intact");
         let bits = block.len() as f64 * 8.0 / MILLION as f64;
         let bound = (1.0 / reader.false_positive_rate()).log2() + 1.85;
         assert!(bits <= bound, "golomb at {rate}: {bits} bits, bound {bound}");
@@ -77,7 +77,7 @@ fn the_exact_formula_predicts_the_largest_bloom_filters() {
         let policy = sized(FilterKind::Bloom, bits);
         let planned = planned_rate(&policy, num_entries);
         let block = build(policy, num_entries);
-        let ratio = FilterBlockReader::open(&block).expect("intact").false_positive_rate() / planned;
+        let ratio = OpenOptions::new().open(&block).expect("intact").false_positive_rate() / planned;
         assert!((ratio - 1.0).abs() < 0.01, "{bits} bits, {millions} million: block / formula = {ratio}");
     }
 }
@@ -95,7 +95,7 @@ fn bloom_follows_the_exact_formula_from_one_entry_on() {
             for _ in 0..num_filters {
                 let mut builder = builder_of_hashes(&policy, hashes.by_ref().take(num_entries));
                 let block = builder.finish().expect("a block");
-                let reader = FilterBlockReader::open(&block).expect("intact");
+                let reader = OpenOptions::new().open(&block).expect("intact");
                 let num_bits = (block.len() as u64 - 64) * 8;
                 let num_probes = reader.num_probes().expect("probes");
                 if exact == 0.0 {
@@ -142,7 +142,7 @@ fn small_tables_get_the_requested_size_or_rate() {
         for rate in [0.01, 0.001] {
             let policy = rated(FilterKind::Bloom, rate);
             let block = builder_of_hashes(&policy, numbers(51).take(num_entries)).finish().expect("a block");
-            let num_probes = FilterBlockReader::open(&block).expect("intact").num_probes().expect("probes");
+            let num_probes = OpenOptions::new().open(&block).expect("intact").num_probes().expect("probes");
             let num_bits = (block.len() as u64 - 64) * 8;
             let exact = exact_rate(num_bits, num_entries, num_probes);
             assert!(exact <= rate, "{num_entries} entries: {exact} for {rate}");

@@ -89,7 +89,7 @@ fn read_range(dir: &Path, listed: &Value) -> usize {
     let name = text(listed, "name");
     let options = OpenOptions::new().with_context(number(listed, "context"));
     let block = fs::read(dir.join(format!("{name}.bin"))).expect("a block");
-    let filter = RangeFilter::open(&block[..], &options).expect(name);
+    let filter = options.open_ranges(&block[..]).expect(name);
     let mut keys = golden::keys_in(dir, &format!("{name}.keys"));
     keys.sort();
     keys.dedup();

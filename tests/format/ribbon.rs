@@ -35,7 +35,7 @@ fn ribbon_example() {
         let hash = KeyHasher::new(0).hash(entry.as_bytes()).get();
         let Row { start, coefficients, fingerprint } = Row::new(hash, 64);
         lines.push(format!("{} {start} {coefficients:#018x} {}", hex(entry.as_bytes()), fingerprint % 8));
-        let reader = FilterBlockReader::open(&block).expect("a block");
+        let reader = OpenOptions::new().open(&block).expect("a block");
         assert!(reader.may_contain_hash(KeyHash::from_raw(hash)));
     }
     let bits = |slot: usize| -> u8 {

@@ -43,7 +43,7 @@ impl Store {
 
     /// Readers of all of them, in an arbitrary order.
     fn readers(&self) -> Vec<FilterBlockReader<'_>> {
-        let blocks = self.blocks.iter().map(|block| FilterBlockReader::open(block).expect("intact"));
+        let blocks = self.blocks.iter().map(|block| OpenOptions::new().open(block).expect("intact"));
         let mut readers: Vec<_> = numbers(402).zip(blocks.chain(self.kept.iter().map(FilterBlock::reader))).collect();
         readers.sort_by_key(|(number, _)| *number);
         readers.into_iter().map(|(_, reader)| reader).collect()
@@ -115,7 +115,7 @@ fn no_tables_need_no_answers() {
 
 fn probe_one_table(answers: &mut [bool]) {
     let block = block_of(policies()[0].clone(), &[1]);
-    probe_tables(&[FilterBlockReader::open(&block).expect("intact")], KeyHash::from_raw(1), answers);
+    probe_tables(&[OpenOptions::new().open(&block).expect("intact")], KeyHash::from_raw(1), answers);
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn many_tables_are_probed_for_a_range_as_one_by_one() {
     let build = |i: u32| {
         let mut builder = RangeFilterBuilder::new(policy(i));
         (0..32_000u32).for_each(|key| builder.add_key(&big(key * 100_000 + i * 5_000)));
-        RangeFilter::open(builder.finish().expect("a filter"), &OpenOptions::new()).expect("intact")
+        OpenOptions::new().open_ranges(builder.finish().expect("a filter")).expect("intact")
     };
     let tables: Vec<_> = (0..90).map(build).collect();
     assert!(tables.iter().map(|table| table.as_bytes().len()).sum::<usize>() > 4 << 20, "beyond what is near");
@@ -163,6 +163,6 @@ fn many_tables_are_probed_for_a_range_as_one_by_one() {
 fn a_range_with_fewer_answers_than_tables() {
     let mut builder = RangeFilterBuilder::new("range:14".parse().expect("legal"));
     builder.add_key(b"key");
-    let table = RangeFilter::open(builder.finish().expect("a filter"), &OpenOptions::new()).expect("intact");
+    let table = OpenOptions::new().open_ranges(builder.finish().expect("a filter")).expect("intact");
     range::probe_tables([&table, &table], Query::Range(Unbounded, Unbounded), &mut [false]);
 }

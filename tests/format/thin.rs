@@ -46,7 +46,7 @@ fn a_thinned_filter_is_the_documents_and_answers_as_a_limited_one() {
             let reader = options(&policy).with_context(5).open(&thinned).expect("intact");
             assert_eq!((reader.num_compared_columns(), reader.thinned_from()), (Some(columns), Some(most)));
             assert_eq!((reader.num_entries(), reader.entries_estimated()), (count as u64, false));
-            assert_eq!((reader.hasher(), reader.transform()), (policy.hasher(), KeyTransform::Row));
+            assert_eq!((reader.entry_hasher(), policy.transform()), (policy.entry_hasher(), KeyTransform::Row));
             let oracle = Oracle::open(&thinned);
             if columns % 5 == 1 && count < 1_000 {
                 let hashes: BTreeSet<u64> = stored.iter().map(|hash| hash.get()).collect();

@@ -4,7 +4,7 @@ use crate::assembled;
 use crate::harness::{Stored, Writer, exact, sure};
 use crate::material::{numbers, sized};
 use filterblock::partition::{PartitionError, PartitionLimit, PartitionedFilter};
-use filterblock::{DecodeError, DecodeErrorClass, FilterBlockReader, FilterKind, KeyTransform, OpenOptions, Query};
+use filterblock::{DecodeError, DecodeErrorClass, FilterKind, KeyTransform, OpenOptions, Query};
 use std::convert::Infallible;
 
 /// Recomputes length and checksums of an index.
@@ -110,7 +110,7 @@ fn partitions_cannot_be_swapped() {
         assert!(filter.open_partition(place, &stored.index).is_err(), "an index is no partition");
         let Ok(block) = stored.load(place);
         assert!(open(block).is_err(), "a partition is no index");
-        assert!(FilterBlockReader::open(block).is_err(), "a partition is no block without a context");
+        assert!(OpenOptions::new().open(block).is_err(), "a partition is no block without a context");
         // An engine that verifies bytes itself still notices.
         let trusted =
             PartitionedFilter::open(&stored.index, OpenOptions::new().with_context(CONTEXT).with_digest_check(false));

@@ -139,7 +139,7 @@ fn an_engine_may_keep_partitions_opened() {
         let key = ordered(i);
         let hash = policy.hasher().hash(&key);
         let partition = filter.find(Query::Key(&key)).partitions().next().expect("a partition");
-        assert!(opened[partition.number as usize].reader().may_contain_hash(hash));
+        assert!(opened[partition.number as usize].may_contain_hash(hash));
     }
     assert_eq!(filter.as_bytes(), stored.index);
     assert!(format!("{filter:?}").len() < 300);

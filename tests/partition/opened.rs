@@ -104,8 +104,7 @@ fn any_pointer_to_an_opened_partition_may_be_returned() {
         filter.may_match(Query::Key(&key(7)), |_| Ok(Rc::clone(&counted))),
     ];
     assert_eq!(answers, [Ok(true); 4]);
-    let error = filter.open_partition_owned(first, &block[1..]).unwrap_err();
-    assert_eq!(error.into_inner(), &block[1..], "a refused block comes back");
+    assert!(filter.open_partition_owned(first, &block[1..]).is_err());
 }
 
 /// Every opened partition in every other's place: of the same index, of another table, of another table without

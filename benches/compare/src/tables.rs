@@ -59,7 +59,7 @@ pub fn measure(num_keys: usize, num_rounds: usize) -> Result<TablesRow> {
 
 /// The number of answers *maybe*.
 fn at_once(tables: &[Arc<Table>], keys: &[Key]) -> usize {
-    let hasher = tables[0].filter.hasher();
+    let hasher = tables[0].filter.entry_hasher().hasher();
     let mut answers = [false; NUM_TABLES];
     let answers = &mut answers[..tables.len()];
     let mut passed = 0;
@@ -72,7 +72,7 @@ fn at_once(tables: &[Arc<Table>], keys: &[Key]) -> usize {
 
 #[inline(always)]
 fn one_by_one(tables: &[Arc<Table>], keys: &[Key], ask: impl Fn(&Table, &Key, KeyHash) -> bool) -> usize {
-    let hasher = tables[0].filter.hasher();
+    let hasher = tables[0].filter.entry_hasher().hasher();
     let mut passed = 0;
     for key in keys {
         let hash = hasher.hash(apart::<Key>(key));

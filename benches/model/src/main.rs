@@ -2,7 +2,7 @@
 //! that `model.py` looks for. They begin with a hash. *Kept*: the caller has the reader in registers. *Anew*: each
 //! query finds a reader through a pointer, as an engine does.
 
-use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterPolicy, KeyHash};
+use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterPolicy, KeyHash, OpenOptions};
 use std::hint::black_box;
 
 const NUM_KEYS: u64 = 1000;
@@ -33,7 +33,7 @@ fn main() {
     let mut builder = FilterBlockBuilder::new(&policy);
     (0..NUM_KEYS).for_each(|key| builder.add_key(&key.to_le_bytes()));
     let block = builder.finish().expect("it fits");
-    let reader = FilterBlockReader::open(&block).expect("intact");
+    let reader = OpenOptions::new().open(&block).expect("intact");
     let first = if keys == "absent" { NUM_KEYS } else { 0 };
     let hashes: Vec<KeyHash> = (first..first + NUM_QUERIES).map(|key| hasher.hash(&key.to_le_bytes())).collect();
     match calls.as_str() {

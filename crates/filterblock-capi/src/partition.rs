@@ -122,9 +122,7 @@ pub unsafe extern "C" fn filterblock_partitioned_reader_open_partition(
         let handle = required(filter.partitions().nth(number as usize), "number")?;
         // Those of the index apply.
         let options = OpenOptions::with_flags(flags);
-        let open_partition = |_: &filterblock::OpenOptions, block| {
-            filter.open_partition_owned(handle, block).map_err(|refused| refused.error())
-        };
+        let open_partition = |_: &filterblock::OpenOptions, block| filter.open_partition_owned(handle, block);
         // SAFETY: `block` is valid for `block_len` bytes (rules 1 and 2), and the options are a structure of this
         // library's; the reader owns the copy.
         let (partition, owned) = unsafe { open(block, block_len, &raw const options, false, open_partition) }?;

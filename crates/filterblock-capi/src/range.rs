@@ -73,7 +73,7 @@ pub unsafe extern "C" fn filterblock_range_reader_open(
         // SAFETY: `block` is valid for `block_len` bytes (rules 1 and 2), and `options` for its size (rule 1); the reader
         // owns the copy.
         let (filter, owned) =
-            unsafe { open(block, block_len, options, false, |options, bytes| RangeFilter::open(bytes, options)) }?;
+            unsafe { open(block, block_len, options, false, |options, bytes| options.open_ranges(bytes)) }?;
         Ok(Box::into_raw(Box::new(RangeReader { filter, _owned: owned })))
     })
 }
@@ -124,7 +124,7 @@ pub unsafe extern "C" fn filterblock_range_reader_info(reader: Option<&RangeRead
             _ => u32::MAX,
         });
         let (num_keys, num_leaves, block_len) =
-            (filter.num_keys(), filter.num_leaves(), filter.as_bytes().len() as u64);
+            (filter.num_entries(), filter.num_leaves(), filter.as_bytes().len() as u64);
         let read = RangeInfo { size: 0, num_keys, num_leaves, block_len, form, reserved: 0 };
         // SAFETY: `info` is null, or valid for as many bytes as its size states (rule 1).
         unsafe { versioned::write(info, read, "info") }

@@ -247,14 +247,14 @@ unsafe impl Versioned for Info {
 pub unsafe extern "C" fn filterblock_reader_info(reader: Option<&Reader>, info: *mut Info) -> Status {
     run(None, || {
         let filter = &required(reader, "reader")?.filter;
-        let transform = filter.transform().to_wire();
+        let transform = filter.entry_hasher().transform().to_wire();
         let read = Info {
             size: 0,
             num_entries: filter.num_entries(),
-            block_len: filter.block_len() as u64,
-            seed: filter.hasher().seed(),
+            block_len: filter.as_bytes().len() as u64,
+            seed: filter.entry_hasher().hasher().seed(),
             kind: filter.kind().tag().into(),
-            hash_id: filter.hasher().hash_id().into(),
+            hash_id: filter.entry_hasher().hasher().hash_id().into(),
             transform_id: transform.id.into(),
             transform_param: transform.param.into(),
             num_columns: filter.num_compared_columns().unwrap_or(0),

@@ -3,7 +3,7 @@
 use crate::exit::{Code, Failure};
 use crate::open_args::{Expected, HashKey};
 use crate::output::shell_word;
-use filterblock::range::{RangeFilter, RangeFilterReader};
+use filterblock::range::RangeFilter;
 use filterblock::{
     BlockKind, DecodeError, DecodeErrorClass, FORMAT_VERSION, FilterBlockReader, HEADER_LEN, KeyTransform, MAGIC,
 };
@@ -131,7 +131,7 @@ pub(crate) fn stated_len(header: &[u8]) -> u64 {
 pub(crate) fn is_block(path: &Path) -> bool {
     let expected = Expected::default();
     let open = |bytes: &[u8]| match is_range(bytes) {
-        true => RangeFilter::open(bytes, &expected.options()).map(drop),
+        true => expected.options().open_ranges(bytes).map(drop),
         false => expected.options().open(bytes).map(drop),
     };
     let opened = read(path, &expected).map(|bytes| open(&bytes));
@@ -149,9 +149,9 @@ pub(crate) fn open_range<'a>(
     path: &Path,
     bytes: &'a [u8],
     expected: &Expected,
-) -> Option<Result<RangeFilterReader<'a>, Failure>> {
+) -> Option<Result<RangeFilter<&'a [u8]>, Failure>> {
     let refused = |error| Failure::damaged(describe(path, Some(bytes.len() as u64), bytes, &error, expected));
-    is_range(bytes).then(|| RangeFilter::open(bytes, &expected.options()).map_err(refused))
+    is_range(bytes).then(|| expected.options().open_ranges(bytes).map_err(refused))
 }
 
 fn is_range(block: &[u8]) -> bool {

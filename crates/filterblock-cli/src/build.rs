@@ -11,7 +11,7 @@ use crate::policy_args::{AUTO, DEFAULT_BITS_PER_KEY, DEFAULT_RANGE_BITS, RANGE, 
 use crate::progress::Working;
 use crate::range_filter;
 use crate::units::{parse_bytes, parse_rate, parse_u64};
-use filterblock::range::{RangeFilter, RangeFilterBuilder, RangePolicy};
+use filterblock::range::{RangeFilterBuilder, RangePolicy};
 use filterblock::{
     BuildError, CompactFrameReader, FilterBlockBuilder, FilterKind, FilterPolicy, KeyHasher, KeyTransform, OpenOptions,
     ParsePolicyError,
@@ -179,7 +179,7 @@ fn build_ranges(args: &Args, policy: RangePolicy) -> anyhow::Result<ExitCode> {
     let block = builder.finish().map_err(|error| refused(args, &error))?;
     target.write(&block)?;
     drop(working);
-    let filter = RangeFilter::open(&block[..], &OpenOptions::new().with_context(args.context))?;
+    let filter = OpenOptions::new().with_context(args.context).open_ranges(&block[..])?;
     range_filter::rate_lost(&filter, &policy, &args.output.path, lens).iter().for_each(exit::message);
     let mut figures = object([("keys_read", keys_read.into())]);
     figures.extend(range_filter::figures(&filter, args.context));

@@ -5,7 +5,7 @@ use crate::output::{self, Output, object};
 use crate::policy_args::{AUTO, Size};
 use crate::range_calc;
 use crate::units::{parse_bytes, parse_count, parse_rate};
-use filterblock::{BuildError, Choice, FilterKind, FilterPolicy, KindCost, bits_lower_bound};
+use filterblock::{BuildError, Choice, FilterKind, FilterPolicy, KindCost};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::io::{self, Write};
@@ -149,7 +149,7 @@ fn figures(args: &Args, kind: FilterKind) -> Option<Result<Figures, String>> {
 impl Figures {
     fn of(policy: FilterPolicy, entries: u64) -> Result<Self, BuildError> {
         let (bytes, fpr) = (policy.expected_block_len(entries)?, policy.expected_false_positive_rate(entries)?);
-        let (bits_per_key, bound) = (bytes as f64 * 8.0 / entries as f64, bits_lower_bound(fpr));
+        let (bits_per_key, bound) = (bytes as f64 * 8.0 / entries as f64, (-fpr.log2()).max(0.0));
         Ok(Self {
             entries,
             fpr,
@@ -201,7 +201,7 @@ fn cost_figures(cost: &KindCost) -> Map<String, Value> {
 fn choice_figures(choice: &Choice) -> Map<String, Value> {
     let workload = choice.workload();
     object([
-        ("kind", choice.kind().name().into()),
+        ("kind", choice.cost().kind.name().into()),
         ("level", workload.level().into()),
         ("queries", workload.num_queries(choice.num_entries()).into()),
         ("read_ns", workload.read_ns().into()),

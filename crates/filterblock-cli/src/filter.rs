@@ -7,7 +7,7 @@ use crate::output_file::is_stdout;
 use crate::partitioned_file::Partitioned;
 use crate::units::parse_u64;
 use crate::{block_file, frame_file, partitioned_file, range_filter};
-use filterblock::range::RangeFilterReader;
+use filterblock::range::RangeFilter;
 use filterblock::{CompactFrameReader, EntryHasher, FilterBlockReader, FilterKind, KeyHash, KeyHasher, KeyTransform};
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
@@ -33,11 +33,11 @@ macro_rules! of_either {
 
 impl Filter<'_> {
     pub(crate) fn transform(&self) -> KeyTransform {
-        of_either!(self, reader => reader.transform())
+        of_either!(self, reader => reader.entry_hasher().transform())
     }
 
     pub(crate) fn hasher(&self) -> &KeyHasher {
-        of_either!(self, reader => reader.hasher())
+        of_either!(self, reader => reader.entry_hasher().hasher())
     }
 
     /// The answer for the entry of a line, which has this hash.
@@ -125,7 +125,7 @@ impl Filter<'_> {
             ]));
         }
         let len = match self {
-            Self::Block(reader) => ("block_len_bytes", reader.block_len()),
+            Self::Block(reader) => ("block_len_bytes", reader.as_bytes().len()),
             Self::Frame(reader) => ("frame_len_bytes", reader.frame_len()),
             Self::Partitioned(_, partitions) => ("index_len_bytes", partitions.index.as_bytes().len()),
         };
@@ -158,7 +158,7 @@ impl Filter<'_> {
     fn summary(&self) -> String {
         let (entries, len) = match self {
             Self::Block(reader) | Self::Partitioned(reader, _) => {
-                (format!("{} distinct entries", reader.num_entries()), reader.block_len())
+                (format!("{} distinct entries", reader.num_entries()), reader.as_bytes().len())
             }
             Self::Frame(reader) => ("compact frame".to_owned(), reader.frame_len()),
         };
@@ -256,7 +256,7 @@ impl Opener {
         &self,
         path: &Path,
         bytes: &'a [u8],
-    ) -> Option<Result<RangeFilterReader<'a>, Failure>> {
+    ) -> Option<Result<RangeFilter<&'a [u8]>, Failure>> {
         if self.entries.is_some() { None } else { block_file::open_range(path, bytes, &self.expected) }
     }
 

@@ -11,7 +11,7 @@ use crate::range_query::{self, RangeArgs};
 use crate::set;
 use crate::table_file;
 use filterblock::Query;
-use filterblock::range::RangeFilterReader;
+use filterblock::range::RangeFilter;
 use serde_json::Map;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal, Write};
@@ -162,7 +162,7 @@ enum Opened<'a> {
     /// Every answer is *maybe*.
     Unusable,
     Keys(Filter<'a>),
-    Ranges(RangeFilterReader<'a>),
+    Ranges(RangeFilter<&'a [u8]>),
 }
 
 /// A filter that is queried.

@@ -4,7 +4,7 @@ use crate::block_file;
 use crate::output::{self, USELESS_RATE, object, put_bytes};
 use crate::policy_args::RANGE;
 use filterblock::partition::PartitionedRangeFilter;
-use filterblock::range::{RangeFilterReader, RangeForm, RangePolicy};
+use filterblock::range::{RangeFilter, RangeForm, RangePolicy};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
@@ -14,11 +14,11 @@ const MAX_LOG_LEN: u32 = 32;
 const LOG_STEP: usize = 4;
 
 /// The figures under their names in JSON. `context` is the number under which the filter was opened.
-pub(crate) fn figures(filter: &RangeFilterReader, context: u64) -> Map<String, Value> {
+pub(crate) fn figures(filter: &RangeFilter<&[u8]>, context: u64) -> Map<String, Value> {
     let mut figures = object([
         ("kind", RANGE.into()),
         ("version", block_file::version(filter.as_bytes()).into()),
-        ("num_entries", filter.num_keys().into()),
+        ("num_entries", filter.num_entries().into()),
         ("form", filter.form().map(RangeForm::name).into()),
         ("num_leaves", filter.num_leaves().into()),
         ("bits_per_key", filter.bits_per_key().into()),
@@ -49,7 +49,7 @@ pub(crate) fn partitions_figures(filter: &PartitionedRangeFilter<&[u8]>, num_unu
 
 /// The rates at which empty ranges of some lengths pass, up to the first at which half of them do; `None` if no rate holds
 /// for all ranges.
-fn rates(filter: &RangeFilterReader) -> Option<Vec<Value>> {
+fn rates(filter: &RangeFilter<&[u8]>) -> Option<Vec<Value>> {
     let rate_of = |len: u64| Some((len, filter.false_positive_rate(len)?));
     let mut rates = Vec::new();
     for len in (0..=MAX_LOG_LEN).step_by(LOG_STEP).map(|log_len| 1 << log_len) {
@@ -71,7 +71,7 @@ pub(crate) fn rates_text(rates: &[Value]) -> String {
 /// The message where the rate of `policy` does not hold, as the keys, of these lengths, are not integers for which it
 /// could.
 pub(crate) fn rate_lost(
-    filter: &RangeFilterReader,
+    filter: &RangeFilter<&[u8]>,
     policy: &RangePolicy,
     output: &Path,
     [shortest, longest]: [usize; 2],
@@ -93,9 +93,9 @@ pub(crate) fn rate_lost(
     ))
 }
 
-pub(crate) fn summary(filter: &RangeFilterReader) -> String {
+pub(crate) fn summary(filter: &RangeFilter<&[u8]>) -> String {
     let form = filter.form().map_or_else(String::new, |form| format!(" of form {form}"));
     let bits = filter.bits_per_key().map_or_else(String::new, |bits| format!(", {bits:.3} bits/key"));
-    let (entries, leaves, len) = (filter.num_keys(), filter.num_leaves(), filter.as_bytes().len());
+    let (entries, leaves, len) = (filter.num_entries(), filter.num_leaves(), filter.as_bytes().len());
     format!("{RANGE}{form}, {entries} distinct entries in {leaves} leaves, {len} bytes{bits}")
 }

@@ -8,7 +8,7 @@ use crate::output::{self, object, shell_word};
 use crate::range_filter;
 use crate::verdict::Verdict;
 use filterblock::partition::{Family, Keys, PartitionHandle, Ranges};
-use filterblock::range::RangeFilterReader;
+use filterblock::range::RangeFilter;
 use filterblock::{DecodeError, DecodeErrorClass, FilterKind};
 use filterblock_kv::{Purpose, TableFile, TableFilter, TablePartitions};
 use serde_json::{Map, Value};
@@ -101,7 +101,7 @@ fn open_filter(path: &Path, filter: &TableFilter, next: &str) -> (Map<String, Va
     let of_ranges = |partitions: &TablePartitions<'_, Ranges>, num_unusable| {
         range_filter::partitions_figures(partitions.index(), num_unusable)
     };
-    let of_range = |reader: RangeFilterReader<'_>| range_filter::figures(&reader, filter.context);
+    let of_range = |reader: RangeFilter<&[u8]>| range_filter::figures(&reader, filter.context);
     match filter.purpose {
         Purpose::Range => open_as::<Ranges>(path, filter, next, of_range, of_ranges),
         _ => open_as::<Keys>(path, filter, next, |reader| Filter::Block(reader).figures(), of_keys),

@@ -15,7 +15,7 @@ use crate::store;
 use crate::table_file;
 use crate::verdict::Verdict;
 use filterblock::KeyTransform;
-use filterblock::range::RangeFilterReader;
+use filterblock::range::RangeFilter;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -141,8 +141,8 @@ fn verify_filter(args: &Args, opener: &Opener, path: &Path) -> Result<Verdict, F
 }
 
 /// Checks a range filter, whose absent keys have no predicted rate.
-fn verify_range(args: &Args, opener: &Opener, path: &Path, filter: &RangeFilterReader) -> Result<Verdict, Failure> {
-    let (place, len, num_entries) = (path.display(), filter.as_bytes().len(), filter.num_keys());
+fn verify_range(args: &Args, opener: &Opener, path: &Path, filter: &RangeFilter<&[u8]>) -> Result<Verdict, Failure> {
+    let (place, len, num_entries) = (path.display(), filter.as_bytes().len(), filter.num_entries());
     let kind = format!("{RANGE} v{}", block_file::version(filter.as_bytes()));
     let mut verdict = Verdict {
         figures: range_filter::figures(filter, opener.expected.options().context()),

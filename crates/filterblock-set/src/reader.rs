@@ -333,9 +333,9 @@ impl FilterSet {
                 let options = options.clone().with_context(self.layout.context(section, file));
                 let (opened, error) = match options.open_owned(AlignedBytes::copy_of(block)) {
                     Ok(block) => (Some(Box::new(block)), None),
-                    Err(error) => (None, Some(error.error())),
+                    Err(error) => (None, Some(error)),
                 };
-                let held = opened.as_ref().map_or(0, |block| block.block_len());
+                let held = opened.as_ref().map_or(0, |block| block.as_bytes().len());
                 // Another thread may have been first; what it gave stays.
                 if slot.set(opened).is_err() {
                     continue;

@@ -1,15 +1,15 @@
 //! What the readers of blocks and of compact frames have in common, for checks of both.
 
-use filterblock::{CompactFrameReader, FilterBlockReader, KeyHash, KeyHasher, Query};
+use filterblock::{CompactFrameReader, EntryHasher, FilterBlock, KeyHash, Query};
 
 macro_rules! reading {
     ($(fn $name:ident(&self $(, $argument:ident: $Type:ty)*) $(-> $Result:ty)?;)*) => {
         pub trait Reading {
             $(fn $name(&self $(, $argument: $Type)*) $(-> $Result)?;)*
         }
-        impl Reading for FilterBlockReader<'_> {
+        impl<B: AsRef<[u8]>> Reading for FilterBlock<B> {
             $(fn $name(&self $(, $argument: $Type)*) $(-> $Result)? {
-                FilterBlockReader::$name(self $(, $argument)*)
+                FilterBlock::$name(self $(, $argument)*)
             })*
         }
         impl Reading for CompactFrameReader<'_> {
@@ -26,7 +26,7 @@ reading! {
     fn may_match(&self, query: Query<'_>) -> bool;
     fn may_contain_hash(&self, hash: KeyHash) -> bool;
     fn may_contain_hashes(&self, hashes: &[KeyHash], answers: &mut [bool]);
-    fn hasher(&self) -> &KeyHasher;
+    fn entry_hasher(&self) -> &EntryHasher;
     fn false_positive_rate(&self) -> f64;
     fn fill(&self) -> f64;
     fn num_probes(&self) -> Option<u32>;

@@ -120,8 +120,8 @@ fn built(seeds: &mut Seeds) -> Result<(), Box<dyn Error>> {
         builder.finish()
     };
     let (a, b) = (block(b"a")?, block(b"b")?);
-    let open = filterblock::FilterBlockReader::open;
-    add_block(seeds, "bloom-union", &open(&a)?.union(&open(&b)?, 0)?);
+    let options = filterblock::OpenOptions::new();
+    add_block(seeds, "bloom-union", &options.open(&a)?.union(&options.open(&b)?, 0)?);
     Ok(())
 }
 

@@ -45,7 +45,7 @@ pub fn built(input: &[u8]) -> Reached {
     let options = OpenOptions::new().with_context(case.context);
     let options = options.expect_hasher(&case.hasher()).expect_transform(policy.transform());
     let reader = options.open(&block).expect("a block just written");
-    assert!(case.entries.iter().all(|entry| reader.may_contain_hash(reader.hasher().hash(entry))));
+    assert!(case.entries.iter().all(|entry| reader.may_contain_hash(reader.entry_hasher().hasher().hash(entry))));
     let portable = Portable::open(&block, case.context, case.key());
     check_answers(&reader, &portable, &Oracle::open(&block), &hashes, &block[64..]);
     check_thinned(&case, &reader, &hashes);
@@ -82,7 +82,8 @@ fn check_thinned(case: &Case, reader: &FilterBlockReader<'_>, hashes: &[KeyHash]
     let Some(most) = reader.num_compared_columns().filter(|&most| most > 1) else { return };
     let columns = 1 + u32::from(case.damage.at) % (most - 1);
     let block = reader.thin(columns, case.context).expect("fewer columns");
-    let thinned = OpenOptions::new().with_context(case.context).expect_hasher(reader.hasher()).open(&block);
+    let thinned =
+        OpenOptions::new().with_context(case.context).expect_hasher(reader.entry_hasher().hasher()).open(&block);
     let thinned = thinned.expect("a block just written");
     assert_eq!((thinned.num_compared_columns(), thinned.thinned_from()), (Some(columns), Some(most)));
     let portable = Portable::open(&block, case.context, case.key());
@@ -139,7 +140,7 @@ fn check_hasher(case: &Case, options: OpenOptions, block: &[u8]) {
 
     let unexpecting = OpenOptions::new().with_context(case.context);
     match case.key() {
-        None => assert_eq!(unexpecting.open(block).map(|reader| reader.hasher().clone()), Ok(hasher)),
+        None => assert_eq!(unexpecting.open(block).map(|reader| reader.entry_hasher().hasher().clone()), Ok(hasher)),
         Some(_) => assert_eq!(refused(unexpecting), DecodeError::KeyNeeded { key_id: hasher.seed() }),
     }
 }

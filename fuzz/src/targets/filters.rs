@@ -81,7 +81,7 @@ fn denies(file: &[u8]) -> bool {
             });
         }
         if purpose == Purpose::Range {
-            return RangeFilter::open(block, &options).is_ok_and(|filter| denies_a_range(&filter));
+            return options.open_ranges(block).is_ok_and(|filter| denies_a_range(&filter));
         }
         let Ok(filter) = options.open(block) else { return false };
         keys.iter().any(|(row, column)| {
@@ -89,12 +89,12 @@ fn denies(file: &[u8]) -> bool {
             match purpose {
                 Purpose::RowColumn => KeyTransform::row_column_entry(row, column, &mut entry),
                 Purpose::Row => entry.extend_from_slice(row),
-                _ => match filter.transform().entry_of(row) {
+                _ => match filter.entry_hasher().transform().entry_of(row) {
                     Some(part) => entry.extend_from_slice(part),
                     None => return false,
                 },
             }
-            !filter.may_contain_hash(filter.hasher().hash(&entry))
+            !filter.may_contain_hash(filter.entry_hasher().hasher().hash(&entry))
         })
     })
 }

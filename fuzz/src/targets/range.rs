@@ -4,7 +4,7 @@ use crate::oracle::mix;
 use crate::range_oracle::Ranges;
 use crate::repair::{HEADER_LEN, Repair, repair};
 use filterblock::OpenOptions;
-use filterblock::range::{RangeFilter, RangeFilterBuilder, RangePolicy};
+use filterblock::range::{RangeFilterBuilder, RangePolicy};
 use filterblock_portable as portable;
 use std::collections::BTreeSet;
 use std::ops::Bound::{self, Excluded, Included, Unbounded};
@@ -85,9 +85,9 @@ fn compared(policy: RangePolicy, keys: &BTreeSet<Vec<u8>>, strings: &[(Vec<u8>, 
     let block = builder.allow_empty().finish().expect("any keys make a filter");
     keys.iter().rev().for_each(|key| (0..2).for_each(|_| builder.add_key(key)));
     assert_eq!(builder.allow_empty().finish().as_ref(), Ok(&block), "order and repetition");
-    let filter = RangeFilter::open(&block[..], &OpenOptions::new()).expect("a block just written");
+    let filter = OpenOptions::new().open_ranges(&block[..]).expect("a block just written");
     assert!(keys.iter().all(|key| filter.may_contain(key)));
-    let portable = portable::range::RangeFilter::open(&block[..], &portable::OpenOptions::new()).expect("portable");
+    let portable = portable::OpenOptions::new().open_ranges(&block[..]).expect("portable");
     if keys.is_empty() {
         assert!(!filter.may_contain_range(Unbounded, Unbounded));
         assert!(filter.may_contain_range(Included(b"b"), Included(b"a")));
@@ -156,14 +156,14 @@ fn is_between(key: &[u8], lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
 
 fn forged(mut block: Vec<u8>) -> Reached {
     repair(&mut block, Repair::all(0));
-    let filter = match RangeFilter::open(&block[..], &OpenOptions::new()) {
+    let filter = match OpenOptions::new().open_ranges(&block[..]) {
         Ok(filter) => filter,
         Err(error) => {
             assert!(!error.to_string().is_empty());
             return Reached::Refused;
         }
     };
-    let portable = portable::range::RangeFilter::open(&block[..], &portable::OpenOptions::new()).expect("portable");
+    let portable = portable::OpenOptions::new().open_ranges(&block[..]).expect("portable");
     let payload = &block[HEADER_LEN..];
     let prefix = &payload[..usize::from(block[46]).min(payload.len())];
     let parts = payload.rchunks(9).take(10).chain((0..LETTERS.len()).map(|i| &LETTERS[i..i + 1])).collect::<Vec<_>>();

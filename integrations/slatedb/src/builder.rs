@@ -34,7 +34,7 @@ impl TableFilterBuilder {
                 Some(TableFilter::of_keys(block, &self.tally))
             }
             Err(refused) => {
-                self.tally.failed(refused.error());
+                self.tally.failed(refused);
                 None
             }
         }

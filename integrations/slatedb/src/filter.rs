@@ -82,7 +82,9 @@ impl Filter for TableFilter {
         let matches = match (&*self.state, &query.target) {
             (State::Keys(block), FilterTarget::Point(key)) => block.may_contain(key),
             // Such a filter is queried because another policy answers scans. It has nothing to answer with.
-            (State::Keys(block), FilterTarget::Prefix(_)) if block.transform() == KeyTransform::WholeKey => {
+            (State::Keys(block), FilterTarget::Prefix(_))
+                if block.entry_hasher().transform() == KeyTransform::WholeKey =>
+            {
                 return true;
             }
             // The prefix may have any length: the answer is *maybe* where the transform makes no entry of it.

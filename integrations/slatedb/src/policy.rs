@@ -97,13 +97,12 @@ impl FilterBlockPolicy {
     /// applied, and blocks that were written before the policy changed stay in use: nothing is expected of them. One
     /// under a secret key, which it does not contain, must be of this policy.
     fn open(&self, block: AlignedBytes) -> Result<TableFilter, DecodeError> {
-        let opened = match OpenOptions::new().open_owned(block) {
-            Err(refused) if matches!(refused.error(), DecodeError::KeyNeeded { .. }) => {
-                self.own_options().open_owned(refused.into_inner())
-            }
-            opened => opened,
+        // What was verified once is not verified again.
+        let options = match OpenOptions::new().open(block.as_ref()) {
+            Err(DecodeError::KeyNeeded { .. }) => self.own_options(),
+            checked => checked.map(|_| OpenOptions::new().with_digest_check(false))?,
         };
-        opened.map(|block| TableFilter::of_keys(block, &self.tally)).map_err(|refused| refused.error())
+        Ok(TableFilter::of_keys(options.open_owned(block)?, &self.tally))
     }
 
     /// Returns the options for blocks of this policy.

@@ -3,7 +3,7 @@
 use crate::filter::TableFilter;
 use crate::outcomes::{Outcomes, Tally};
 use crate::verdict::Verdict;
-use filterblock::range::{RangeFilter, RangeFilterBuilder, RangePolicy};
+use filterblock::range::{RangeFilterBuilder, RangePolicy};
 use filterblock::{AlignedBytes, DecodeError, OpenOptions, ParsePolicyError};
 use slatedb::{Filter, RowEntry};
 use std::fmt;
@@ -66,7 +66,7 @@ impl RangeBlockPolicy {
 }
 
 fn open(block: AlignedBytes, tally: &Arc<Tally>) -> Result<TableFilter, DecodeError> {
-    RangeFilter::open(block, &OpenOptions::new()).map(|filter| TableFilter::of_ranges(filter, tally))
+    OpenOptions::new().open_ranges(block).map(|filter| TableFilter::of_ranges(filter, tally))
 }
 
 impl slatedb::FilterPolicy for RangeBlockPolicy {

@@ -24,7 +24,7 @@ const ALIGNMENT: usize = 64;
 /// let bytes = AlignedBytes::copy_of(&builder.finish()?);
 /// assert_eq!(bytes.as_ref().as_ptr().align_offset(64), 0);
 /// let filter = OpenOptions::new().expect(&policy).open_owned(bytes)?;
-/// assert!(filter.reader().may_contain(b"key"));
+/// assert!(filter.may_contain(b"key"));
 /// # Ok(())
 /// # }
 /// ```

@@ -1,11 +1,10 @@
 //! Union and intersection of whole blocks, and the check whether two blocks can be combined.
 
-use crate::error::HashName;
-use crate::frame::{HEADER_LEN, Header};
-use crate::hash::{KeyTransform, XXH3_ID};
-use crate::keys::FilterBlockReader;
+use crate::error::DecodeError;
+use crate::frame::{HEADER_LEN, Header, OpenOptions};
 use crate::keys::kinds::Params;
 use crate::keys::kinds::combine::{BitArray, Operation};
+use crate::keys::{FilterBlock, FilterBlockReader};
 use crate::kind::FilterKind;
 use core::fmt;
 use std::vec::Vec;
@@ -19,34 +18,9 @@ pub enum CombineError {
         /// The kind of the second block, or of the one that does not combine.
         found: FilterKind,
     },
-    /// The hash functions differ: equal keys have unequal hashes.
-    Hash {
-        /// The hash id of the first block.
-        a: u8,
-        /// The hash id of the second block.
-        b: u8,
-    },
-    /// The hash seeds differ: equal keys have unequal hashes.
-    Seed {
-        /// The seed of the first block.
-        a: u64,
-        /// The seed of the second block.
-        b: u64,
-    },
-    /// The secret keys differ: equal keys have unequal hashes.
-    Key {
-        /// The id of the first block's secret key.
-        a: u64,
-        /// The id of the second block's secret key.
-        b: u64,
-    },
-    /// The transforms that made the entries differ.
-    Transform {
-        /// The transform of the first block.
-        a: KeyTransform,
-        /// The transform of the second block.
-        b: KeyTransform,
-    },
+    /// The second block has another hasher or transform than the first, which is the expected one: equal keys have
+    /// unequal hashes, or other entries.
+    Entries(DecodeError),
     /// The numbers of bits differ. Parts of unequal size need a policy of
     /// [`FilterPolicy::with_fixed_shape`](crate::FilterPolicy::with_fixed_shape).
     NumBits {
@@ -72,13 +46,7 @@ impl fmt::Display for CombineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Kind { found } => write!(f, "{found} blocks cannot be combined"),
-            Self::Hash { a, b } => {
-                let [a, b] = [a, b].map(|id| HashName { id });
-                write!(f, "hash functions differ: {a} and {b}")
-            }
-            Self::Seed { a, b } => write!(f, "hash seeds differ: {a:#018x} and {b:#018x}"),
-            Self::Key { a, b } => write!(f, "ids of secret keys differ: {a:#018x} and {b:#018x}"),
-            Self::Transform { a, b } => write!(f, "key transforms differ: {a} and {b}"),
+            Self::Entries(error) => error.fmt(f),
             Self::NumBits { a, b } => {
                 let len = HEADER_LEN as u64 + a.max(b).div_ceil(8);
                 write!(f, "numbers of bits differ: {a} and {b}; {REMEDY}{len},probes=7")
@@ -111,17 +79,9 @@ fn bits_of<'a>(reader: &'a FilterBlockReader<'_>) -> Result<Option<BitArray<'a>>
 }
 
 fn pair<'a>(a: &'a FilterBlockReader<'_>, b: &'a FilterBlockReader<'_>) -> Result<Pair<'a>, CombineError> {
-    let (x, y) = (a.hasher(), b.hasher());
-    if x.hash_id() != y.hash_id() {
-        return Err(CombineError::Hash { a: x.hash_id(), b: y.hash_id() });
-    }
-    if x.seed() != y.seed() {
-        let (a, b) = (x.seed(), y.seed());
-        return Err(if x.hash_id() == XXH3_ID { CombineError::Seed { a, b } } else { CombineError::Key { a, b } });
-    }
-    if a.transform() != b.transform() {
-        return Err(CombineError::Transform { a: a.transform(), b: b.transform() });
-    }
+    let (found, expected) = (b.entry_hasher(), OpenOptions::new().expect(a.entry_hasher()));
+    let (id, seed) = (found.hasher().hash_id(), found.hasher().seed());
+    expected.check_expected(id, seed, found.transform()).map_err(CombineError::Entries)?;
     match (bits_of(a)?, bits_of(b)?) {
         (None, None) => Ok(Pair::Neither),
         (Some(x), None) => Ok(Pair::One(a, x)),
@@ -141,37 +101,14 @@ fn pair<'a>(a: &'a FilterBlockReader<'_>, b: &'a FilterBlockReader<'_>) -> Resul
     }
 }
 
-impl FilterBlockReader<'_> {
+impl<B: AsRef<[u8]>> FilterBlock<B> {
     /// Returns the number of entries of a bloom block, estimated from the number of set bits; infinite if every bit is
     /// set.
     ///
     /// # Errors
     /// [`CombineError::Kind`] for other kinds.
     pub fn estimate_entries(&self) -> Result<f64, CombineError> {
-        Ok(bits_of(self)?.map_or(0.0, |bits| bits.estimate_entries()))
-    }
-
-    /// Returns the estimated number of entries in either of two bloom blocks.
-    ///
-    /// # Errors
-    /// [`CombineError`] if the blocks cannot be combined: the first property in which they differ.
-    pub fn estimate_union(&self, other: &Self) -> Result<f64, CombineError> {
-        match pair(self, other)? {
-            Pair::Both(a, b) => Ok(a.estimate(&b, Operation::Union)),
-            Pair::One(_, bits) => Ok(bits.estimate_entries()),
-            Pair::Neither => Ok(0.0),
-        }
-    }
-
-    /// Returns the estimated number of entries in both of two bloom blocks, never below zero.
-    ///
-    /// # Errors
-    /// [`CombineError`] if the blocks cannot be combined: the first property in which they differ.
-    pub fn estimate_intersection(&self, other: &Self) -> Result<f64, CombineError> {
-        match pair(self, other)? {
-            Pair::Both(a, b) => Ok(a.estimate(&b, Operation::Intersection)),
-            Pair::One(..) | Pair::Neither => Ok(0.0),
-        }
+        Ok(bits_of(&self.reader())?.map_or(0.0, |bits| bits.estimate_entries()))
     }
 
     /// Returns a block, bound to `context`, that passes every key which either of two bloom blocks passes. Its number
@@ -199,8 +136,8 @@ impl FilterBlockReader<'_> {
     ///
     /// # Errors
     /// [`CombineError`] if the blocks cannot be combined: the first property in which they differ.
-    pub fn union(&self, other: &Self, context: u64) -> Result<Vec<u8>, CombineError> {
-        self.combined(other, context, Operation::Union)
+    pub fn union(&self, other: &FilterBlock<impl AsRef<[u8]>>, context: u64) -> Result<Vec<u8>, CombineError> {
+        combined(&self.reader(), &other.reader(), context, Operation::Union)
     }
 
     /// Returns a block, bound to `context`, that passes every key which both of two bloom blocks pass: every key of the
@@ -208,22 +145,27 @@ impl FilterBlockReader<'_> {
     ///
     /// # Errors
     /// [`CombineError`] if the blocks cannot be combined: the first property in which they differ.
-    pub fn intersection(&self, other: &Self, context: u64) -> Result<Vec<u8>, CombineError> {
-        self.combined(other, context, Operation::Intersection)
+    pub fn intersection(&self, other: &FilterBlock<impl AsRef<[u8]>>, context: u64) -> Result<Vec<u8>, CombineError> {
+        combined(&self.reader(), &other.reader(), context, Operation::Intersection)
     }
+}
 
-    fn combined(&self, other: &Self, context: u64, operation: Operation) -> Result<Vec<u8>, CombineError> {
-        let (source, payload, estimate) = match (pair(self, other)?, operation) {
-            (Pair::Both(a, b), _) => (self, a.combined(&b, operation), a.estimate(&b, operation)),
-            (Pair::One(block, bits), Operation::Union) => (block, bits.bytes.to_vec(), bits.estimate_entries()),
-            (Pair::One(block, _), Operation::Intersection) => return Ok(empty_block(block, context)),
-            (Pair::Neither, _) => return Ok(empty_block(self, context)),
-        };
-        // Zero entries is a state of its own, without parameters, so an estimate is at least one. The conversion
-        // saturates.
-        let num_entries = ((estimate + 0.5) as u64).max(1);
-        Ok(block_like(source, source.layout().params(source.payload()), num_entries, &payload, context))
-    }
+fn combined(
+    a: &FilterBlockReader<'_>,
+    b: &FilterBlockReader<'_>,
+    context: u64,
+    operation: Operation,
+) -> Result<Vec<u8>, CombineError> {
+    let (source, payload, estimate) = match (pair(a, b)?, operation) {
+        (Pair::Both(x, y), _) => (a, x.combined(&y, operation), x.estimate(&y, operation)),
+        (Pair::One(block, bits), Operation::Union) => (block, bits.bytes.to_vec(), bits.estimate_entries()),
+        (Pair::One(block, _), Operation::Intersection) => return Ok(empty_block(block, context)),
+        (Pair::Neither, _) => return Ok(empty_block(a, context)),
+    };
+    // Zero entries is a state of its own, without parameters, so an estimate is at least one. The conversion
+    // saturates.
+    let num_entries = ((estimate + 0.5) as u64).max(1);
+    Ok(block_like(source, source.layout().params(source.payload()), num_entries, &payload, context))
 }
 
 /// Returns a block of the kind, hasher and transform of `source`, bound to `context`.

@@ -87,7 +87,7 @@ fn granted_bytes(size: FilterSize, num_entries: u64) -> u64 {
 /// # fn main() -> Result<(), filterblock::BuildError> {
 /// let policy = FilterPolicy::auto(FilterSize::MillibitsPerKey(10_000), Workload::default().with_num_queries(2_000_000))?;
 /// let choice = policy.choice(1_000_000)?;
-/// assert_eq!(choice.policy().kind(), Some(choice.kind()));
+/// assert_eq!(choice.policy().kind(), Some(choice.cost().kind));
 /// for cost in choice.costs() {
 ///     println!("{}: {:.0} ns, {} bytes", cost.kind, cost.total_ns(), cost.block_len);
 /// }
@@ -105,11 +105,6 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// The kind.
-    pub fn kind(&self) -> FilterKind {
-        self.cost().kind
-    }
-
     /// Returns the policy with the kind named: a builder with it makes the same block for this number of entries.
     pub fn policy(&self) -> FilterPolicy {
         self.policy.clone().with_kind(self.best.1)
@@ -120,12 +115,6 @@ impl Choice {
         &self.best.0
     }
 
-    /// Returns the cost of a table without a filter under this workload, in nanoseconds: a wasted read for each query of
-    /// an absent key.
-    pub fn cost_without_filter_ns(&self) -> f64 {
-        self.workload.num_queries(self.num_entries) as f64 * f64::from(self.workload.read_ns())
-    }
-
     /// Returns whether the chosen filter costs less than no filter does, all of its bytes counted: building, queries,
     /// wasted reads and bytes against a wasted read for each query. A table for which it does not pay, such as one that
     /// is hardly queried, is written without a filter by the engine: then every key is *maybe*.
@@ -134,7 +123,7 @@ impl Choice {
     /// use filterblock::{FilterPolicy, FilterSize, Workload};
     ///
     /// # fn main() -> Result<(), filterblock::BuildError> {
-    /// let deep = Workload::of_level(6);
+    /// let deep = Workload::default().with_level(6);
     /// let pays = |queries| {
     ///     let workload = deep.with_num_queries(queries);
     ///     let policy = FilterPolicy::auto(FilterSize::FalsePositiveRate(0.01), workload)?;
@@ -147,7 +136,8 @@ impl Choice {
     pub fn pays(&self) -> bool {
         let cost = self.cost();
         let bytes_ns = cost.block_len as f64 * f64::from(self.workload.byte_ns());
-        cost.build_ns + cost.queries_ns + cost.reads_ns + bytes_ns < self.cost_without_filter_ns()
+        let without_ns = self.workload.num_queries(self.num_entries) as f64 * f64::from(self.workload.read_ns());
+        cost.build_ns + cost.queries_ns + cost.reads_ns + bytes_ns < without_ns
     }
 
     /// Returns the cost of each kind that can have the size, from the cheapest on.
@@ -375,7 +365,7 @@ impl FilterPolicy {
 
 #[cfg(test)]
 mod tests {
-    use crate::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHash};
+    use crate::{FilterBlockBuilder, FilterKind, FilterPolicy, KeyHash, OpenOptions};
 
     fn splitmix(number: u64) -> u64 {
         let mut z = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -392,7 +382,7 @@ mod tests {
             let numbers = block * num_entries + 1..=(block + 1) * num_entries;
             numbers.for_each(|number| builder.add_hash(KeyHash::from_raw(splitmix(number))));
             let block = builder.finish().unwrap();
-            FilterBlockReader::open(&block).unwrap().false_positive_rate()
+            OpenOptions::new().open(&block).unwrap().false_positive_rate()
         });
         rates.sum::<f64>() / num_blocks as f64
     }

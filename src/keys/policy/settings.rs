@@ -141,7 +141,7 @@ impl FilterPolicy {
     /// use filterblock::{FilterPolicy, FilterSize, Workload};
     ///
     /// # fn main() -> Result<(), filterblock::BuildError> {
-    /// let deep = FilterPolicy::auto(FilterSize::FalsePositiveRate(0.01), Workload::of_level(5))?;
+    /// let deep = FilterPolicy::auto(FilterSize::FalsePositiveRate(0.01), Workload::default().with_level(5))?;
     /// assert_eq!(deep.kind(), None);
     /// let choice = deep.choice(1_000_000)?;
     /// assert!(choice.costs().all(|cost| choice.cost().total_ns() <= cost.total_ns()));
@@ -208,8 +208,8 @@ impl FilterPolicy {
     }
 
     /// Makes the entries by an engine's own transform and its code, which is applied wherever a key is given, also by
-    /// the readers that [expect](crate::OpenOptions::expect) this policy: a block stores no code. The code is called as
-    /// [`EntryOf`](crate::EntryOf) describes.
+    /// the readers that [expect](crate::OpenOptions::expect) this policy: a block stores no code. It is called as
+    /// [`EntryHasher::with_custom_transform`] describes.
     ///
     /// ```
     /// use filterblock::{CustomTransform, FilterBlockBuilder, FilterKind, FilterPolicy, OpenOptions};
@@ -278,7 +278,7 @@ impl FilterPolicy {
     /// use filterblock::{FilterKind, FilterPolicy};
     /// # fn main() -> Result<(), filterblock::BuildError> {
     /// let small = FilterPolicy::with_false_positive_rate(FilterKind::Ribbon, 0.001)?.with_slots_per_key(0.965)?;
-    /// assert_eq!(small.slots_per_key(), Some(0.965));
+    /// assert_eq!(small.to_string(), "ribbon:fpr=0.001,slots_per_key=0.965");
     /// # Ok(())
     /// # }
     /// ```
@@ -298,7 +298,7 @@ impl FilterPolicy {
     }
 
     /// Returns the slots of [`FilterPolicy::with_slots_per_key`]; `None` for kinds that have no slots.
-    pub fn slots_per_key(&self) -> Option<f64> {
+    pub(super) fn slots_per_key(&self) -> Option<f64> {
         self.setting(MILLISLOTS).map(|millislots| millislots as f64 / 1e3)
     }
 
@@ -347,7 +347,7 @@ impl FilterPolicy {
     }
 
     /// Returns the setting of [`FilterPolicy::with_self_check`].
-    pub fn self_check(&self) -> bool {
+    pub(crate) fn self_check(&self) -> bool {
         self.self_check
     }
 

@@ -33,10 +33,10 @@ const READ_NS: u32 = 30_000;
 /// ```
 /// use filterblock::Workload;
 ///
-/// let young = Workload::of_level(0);
+/// let young = Workload::default().with_level(0);
 /// assert_eq!((young.num_queries(5_000), young.read_ns(), young.byte_ns()), (5_000, 1_000, 10));
 /// // Ten million lookups, each false positive a read from object storage.
-/// let remote = Workload::of_level(4).with_num_queries(10_000_000).with_read_ns(20_000_000);
+/// let remote = Workload::default().with_level(4).with_num_queries(10_000_000).with_read_ns(20_000_000);
 /// assert_eq!((remote.num_queries(5_000), remote.byte_ns()), (10_000_000, 100_000));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,17 +50,11 @@ pub struct Workload {
 impl Default for Workload {
     /// Returns the workload of a table of level 2.
     fn default() -> Self {
-        Self::of_level(DEFAULT_LEVEL)
+        Self { level: DEFAULT_LEVEL, queries: None, read_ns: None, byte_ns: None }
     }
 }
 
 impl Workload {
-    /// Returns the workload of a table of `level`; memtables are flushed to level 0.
-    #[must_use]
-    pub const fn of_level(level: u8) -> Self {
-        Self { level, queries: None, read_ns: None, byte_ns: None }
-    }
-
     /// Returns the same workload at another level: it changes the values that were not set.
     #[must_use]
     pub const fn with_level(self, level: u8) -> Self {

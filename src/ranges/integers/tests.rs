@@ -18,7 +18,7 @@ fn finished(keys: &[Key], rate: f64, len: u64) -> Result<Key, BuildError> {
 }
 
 fn opened(block: Key) -> Filter {
-    RangeFilter::open(block, &OpenOptions::new()).expect("intact")
+    OpenOptions::new().open_ranges(block).expect("intact")
 }
 
 fn of_integers(filter: &Filter) -> bool {
@@ -203,7 +203,7 @@ fn damaged_filters_answer() {
         let payload_len = (block.len() - HEADER_LEN) as u64;
         bytes::put_u64(&mut block, crate::frame::PAYLOAD_LEN_AT, payload_len);
         checksums::write(&mut block, 0);
-        let Ok(filter) = RangeFilter::open(block, &OpenOptions::new()) else { continue };
+        let Ok(filter) = OpenOptions::new().open_ranges(block) else { continue };
         num_opened += 1;
         for _ in 0..20 {
             let first = random.next();
@@ -227,7 +227,7 @@ fn parameters_out_of_range_are_refused() {
         let mut block = sound.clone();
         block[PARAMS_AT + at..PARAMS_AT + at + bytes.len()].copy_from_slice(bytes);
         checksums::write(&mut block, 0);
-        RangeFilter::open(block, &OpenOptions::new()).map(|_| ())
+        OpenOptions::new().open_ranges(block).map(|_| ())
     };
     assert_eq!(changed(0, &[8]), Ok(()));
     for flags in [0b101, 0b110, 0b1100, 0b1_0100, 0x84] {

@@ -8,7 +8,7 @@
 
 use anyhow::{Context, Result, anyhow};
 use filterblock::OpenOptions;
-use filterblock::range::{RangeFilter, RangeFilterBuilder, RangePolicy};
+use filterblock::range::{RangeFilterBuilder, RangePolicy};
 use plotters::prelude::*;
 use std::ops::Bound::Included;
 
@@ -34,7 +34,7 @@ impl Random {
 fn measure(keys: &[u64], ranges: &[u64], len: u64, rate: f64) -> Result<(f64, f64)> {
     let mut builder = RangeFilterBuilder::new(RangePolicy::with_false_positive_rate(rate, len)?);
     keys.iter().for_each(|key| builder.add_key(&key.to_be_bytes()));
-    let filter = RangeFilter::open(builder.finish()?, &OpenOptions::new())?;
+    let filter = OpenOptions::new().open_ranges(builder.finish()?)?;
     let passes = |first: u64| {
         filter.may_contain_range(Included(&first.to_be_bytes()), Included(&(first + len - 1).to_be_bytes()))
     };

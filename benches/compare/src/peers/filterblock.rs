@@ -43,7 +43,7 @@ impl Filter for FilterBlock<Buffer> {
 
 impl Batches for FilterBlock<Buffer> {
     fn query_batches(&self, keys: &[Key], answers: &mut [bool]) {
-        let hasher = self.hasher();
+        let hasher = self.entry_hasher().hasher();
         let mut hashes = [KeyHash::from_raw(0); BATCH_LEN];
         for (keys, answers) in keys.chunks(BATCH_LEN).zip(answers.chunks_mut(BATCH_LEN)) {
             let hashes = &mut hashes[..keys.len()];

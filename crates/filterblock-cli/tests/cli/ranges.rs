@@ -2,7 +2,7 @@
 
 use crate::*;
 use filterblock::OpenOptions;
-use filterblock::range::{RangeFilter, RangeFilterBuilder};
+use filterblock::range::RangeFilterBuilder;
 use std::ops::Bound::{Excluded, Included, Unbounded};
 
 fn key(number: u32) -> String {
@@ -66,7 +66,7 @@ fn options_of_other_kinds_are_refused() {
 #[test]
 fn ranges_prefixes_and_keys_are_queried() {
     let place = with_ranges();
-    let filter = RangeFilter::open(place.read("r.fb"), &OpenOptions::new()).unwrap();
+    let filter = OpenOptions::new().open_ranges(place.read("r.fb")).unwrap();
     let (mut list, mut expected, mut num_denied) = (String::new(), String::new(), 0);
     for number in (0..9900).step_by(7) {
         let (from, to, end) = (key(number), key(number + 4), key(number + 3));
@@ -189,7 +189,7 @@ fn a_rate_that_is_lost_is_reported() {
     for policy in [policy, "range:fpr=1%,len=1024,form=integers"] {
         let output = build(policy, "padded.txt");
         assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()), "{policy}");
-        let filter = RangeFilter::open(place.read("r.fb"), &OpenOptions::new()).unwrap();
+        let filter = OpenOptions::new().open_ranges(place.read("r.fb")).unwrap();
         let shown = place.json(0, "inspect r.fb --json");
         assert_eq!(shown["form"], "integers");
         let rates = shown["rates"].as_array().unwrap();

@@ -2,7 +2,7 @@
 
 use super::rates::Rates;
 use super::{MAX_MILLIBITS, MIN_MILLIBITS, Run, Share, allocate, allocate_by, rates, unit};
-use filterblock::{FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy, KeyHash};
+use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy, KeyHash, OpenOptions};
 use std::sync::OnceLock;
 
 /// A bijection of the 64-bit integers with well-mixed output.
@@ -224,7 +224,7 @@ fn build(run: &Run, share: &Share, seed: u64, evenly: bool) -> (u64, f64) {
         let mut builder = FilterBlockBuilder::new(&policy.clone().with_self_check(false));
         (next..end).for_each(|number| builder.add_hash(KeyHash::from_raw(splitmix((seed << 32) + number))));
         let built = builder.finish().unwrap();
-        let reader = FilterBlockReader::open(&built).unwrap();
+        let reader = OpenOptions::new().open(&built).unwrap();
         bytes += built.len() as u64;
         rate += reader.false_positive_rate() * (end - next) as f64 / run.num_entries as f64;
         next = end;

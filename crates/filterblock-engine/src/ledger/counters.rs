@@ -7,7 +7,7 @@ use super::sums::Ledger;
 use super::tally::Tally;
 use core::mem;
 use core::sync::atomic::{AtomicU64, Ordering};
-use filterblock::{FilterBlockReader, FilterKind};
+use filterblock::{FilterBlock, FilterKind};
 
 pub(super) fn count(counter: &AtomicU64, more: u64) {
     // Counters publish no other memory, so their order does not matter.
@@ -132,7 +132,7 @@ impl FilterFacts {
     }
 
     /// The kind of an open filter, and the rate predicted from its bits: a walk over its payload.
-    pub fn of(filter: &FilterBlockReader<'_>) -> Self {
+    pub fn of(filter: &FilterBlock<impl AsRef<[u8]>>) -> Self {
         Self::new(filter.kind(), filter.false_positive_rate())
     }
 }

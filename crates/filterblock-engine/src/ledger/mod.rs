@@ -22,7 +22,7 @@
 //! impl Table {
 //!     fn get(&self, key: &[u8]) -> Option<&Vec<u8>> {
 //!         let lookup = self.counters.of(KEYS).begin();
-//!         if !self.filter.reader().may_contain(key) {
+//!         if !self.filter.may_contain(key) {
 //!             lookup.end(Outcome::Avoided);
 //!             return None;
 //!         }
@@ -43,7 +43,7 @@
 //! builder.add_key(b"present");
 //! let filter = OpenOptions::new().expect(&policy).open_owned(builder.finish()?)?;
 //! let accounts = Accounts::new(&CLASSES);
-//! let counters = accounts.open(1, 0, [Some(FilterFacts::of(&filter.reader()))]);
+//! let counters = accounts.open(1, 0, [Some(FilterFacts::of(&filter))]);
 //! let table = Table { filter, cells: BTreeMap::from([(b"present".to_vec(), b"value".to_vec())]), counters };
 //! assert!(table.get(b"present").is_some() && table.get(b"absent").is_none());
 //!

@@ -108,7 +108,7 @@ impl CachedFilter for FilterBlock<AlignedBytes> {
     }
 
     fn len_in_memory(&self) -> u64 {
-        self.block_len() as u64
+        self.as_bytes().len() as u64
     }
 }
 

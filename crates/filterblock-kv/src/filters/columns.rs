@@ -34,7 +34,7 @@ impl ColumnSums {
         let num_points = stored.unwrap_or(1).max(1) as usize;
         let so_far = self.sums.last().copied().unwrap_or_default();
         self.sums.resize(self.sums.len().max(num_points), so_far);
-        let whole = (filter.block_len() as u64, filter.false_positive_rate());
+        let whole = (filter.as_bytes().len() as u64, filter.false_positive_rate());
         for (columns, (bytes, passed)) in (1..).zip(&mut self.sums) {
             let thinned = filter.thinned_len(columns).filter(|_| (columns as usize) < num_points);
             let (len, rate) = thinned.map_or(whole, |len| (len, 0.5f64.powi(columns as i32)));
@@ -78,7 +78,7 @@ impl HeldColumns {
         let blocks: Vec<_> = stored.blocks().map(held).collect();
         let (mut len_bytes, mut num_entries, mut passed) = (0, 0, 0.0);
         for filter in blocks.iter().flatten() {
-            len_bytes += filter.block_len() as u64;
+            len_bytes += filter.as_bytes().len() as u64;
             num_entries += filter.num_entries();
             passed += filter.false_positive_rate() * filter.num_entries() as f64;
         }

@@ -46,7 +46,7 @@ impl TableFilter {
     /// # Errors
     /// The error of [`Family::open`], and the error for a partitioned filter, which is not a block.
     pub fn open<F: Family>(&self) -> Result<F::Filter<&[u8]>, DecodeError> {
-        F::open(&self.open_options(), &self.bytes[..]).map_err(|error| self.key_needed(error.error()))
+        F::open(&self.open_options(), &self.bytes[..]).map_err(|error| self.key_needed(error))
     }
 
     /// Opens the index of a partitioned filter and all partitions, with every check.
@@ -186,6 +186,6 @@ impl<'a> TablePartitions<'a> {
     /// The [fill](filterblock::FilterBlock::fill) of the usable partitions, weighted by their lengths; `None` without
     /// one.
     pub fn fill(&self) -> Option<f64> {
-        self.mean(|filter| filter.fill(), |filter| filter.block_len() as u64)
+        self.mean(|filter| filter.fill(), |filter| filter.as_bytes().len() as u64)
     }
 }

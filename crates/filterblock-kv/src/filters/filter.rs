@@ -135,7 +135,7 @@ impl OpenFilter {
             last = Some(filter);
         }
         let filter = last?;
-        let (kind, hasher) = (filter.kind(), filter.hasher().clone());
+        let (kind, hasher) = (filter.kind(), filter.entry_hasher().hasher().clone());
         let (bytes, num_entries) = (stored.len_bytes(), stored.num_entries().unwrap_or(filter.num_entries()));
         let predicted_fpr = if index_len > 0 { sums.rate() } else { filter.false_positive_rate() };
         let location = &stored.location;

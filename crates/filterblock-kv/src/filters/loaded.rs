@@ -46,7 +46,8 @@ pub(crate) struct Loaded<'a> {
 impl Loaded<'_> {
     pub(crate) fn probe(&self) -> Probe<'_> {
         let (index, purpose) = (self.filter.stored.index(), self.filter.stored_stats.purpose);
-        let transform = self.blocks.iter().flatten().next().map_or(KeyTransform::Row, |block| block.transform());
+        let transform =
+            self.blocks.iter().flatten().next().map_or(KeyTransform::Row, |block| block.entry_hasher().transform());
         let ask = move |query: Query<'_>| may_match(index, |number| self.blocks[number].as_deref(), query);
         Box::new(move |key| probe_entries(purpose, transform, key, ask))
     }

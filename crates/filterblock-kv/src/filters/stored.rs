@@ -163,7 +163,7 @@ impl<F: StoredFamily> Stored<F> {
         let read = read_filter(&*self.location.source, block.len, block.offset).map_err(FilterProblem::Unreadable);
         let opened = read.and_then(|bytes| {
             claimed = claimed_format(bytes.as_ref());
-            let filter = F::open(&self.options(block), bytes).map_err(|error| FilterProblem::Decode(error.error()))?;
+            let filter = F::open(&self.options(block), bytes).map_err(FilterProblem::Decode)?;
             let (num_entries, max) = (filter.num_entries(), self.location.max_entries);
             F::check_num_entries(num_entries, max, block.partition.is_some()).map(|()| filter)
         });

@@ -157,7 +157,7 @@ pub(super) fn shrink_filters(shared: &Shared, maintenance: &mut MaintenanceState
 
 /// The kind of a policy's filters of `num_entries` entries; `None` if no kind can have its size.
 fn kind_of(policy: &FilterPolicy, num_entries: u64) -> Option<FilterKind> {
-    policy.kind().or_else(|| Some(policy.choice(num_entries).ok()?.kind()))
+    policy.kind().or_else(|| Some(policy.choice(num_entries).ok()?.cost().kind))
 }
 
 /// A run's filters of one purpose: their kind, entries, and number of tables.

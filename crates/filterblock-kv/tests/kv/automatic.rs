@@ -34,7 +34,7 @@ fn check(stats: &Stats, policy: impl Fn(usize) -> FilterPolicy) -> BTreeSet<(usi
         assert_eq!(table.filters.len(), 2, "{table:?}");
         for filter in &table.filters {
             let choice = policy(table.level).choice(filter.num_entries).unwrap();
-            assert_eq!(filter.kind, choice.kind(), "level {}, {} entries", table.level, filter.num_entries);
+            assert_eq!(filter.kind, choice.cost().kind, "level {}, {} entries", table.level, filter.num_entries);
             kinds.insert((table.level, filter.kind));
         }
     }
@@ -42,7 +42,7 @@ fn check(stats: &Stats, policy: impl Fn(usize) -> FilterPolicy) -> BTreeSet<(usi
 }
 
 fn of_level(level: usize) -> FilterPolicy {
-    FilterPolicy::auto(SIZE, Workload::of_level(level as u8)).unwrap()
+    FilterPolicy::auto(SIZE, Workload::default().with_level(level as u8)).unwrap()
 }
 
 #[test]

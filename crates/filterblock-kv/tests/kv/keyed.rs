@@ -91,7 +91,8 @@ fn every_filter_is_hashed_under_the_key_however_it_is_written() {
             assert!(table.filters().iter().all(|filter| filter.open::<Keys>().is_err()), "none opens without the key");
             let table = table.with_hasher(key());
             assert_eq!((table.seed(), table.filters().len()), (key().seed(), 3));
-            assert!(table.filters().iter().all(|filter| *filter.open::<Keys>().unwrap().hasher() == key()));
+            let mut filters = table.filters().iter().map(|filter| filter.open::<Keys>().unwrap());
+            assert!(filters.all(|filter| *filter.entry_hasher().hasher() == key()));
             assert_eq!(table.check().unwrap().missing_in_row_filter, 0);
         }
     }

@@ -93,8 +93,10 @@ fn may_contain(reader: &dyn Reading, query: &str) -> bool {
     match parts(query) {
         ("key", p) => reader.may_contain(&unhex(p[0])),
         ("prefix", p) => reader.may_contain_prefix(&unhex(p[0])),
-        ("entry", p) => reader.may_contain_hash(reader.hasher().hash(&unhex(p[0]))),
-        ("long", p) => reader.may_contain_hash(reader.hasher().hash(&long(p[0].parse().expect("a length")))),
+        ("entry", p) => reader.may_contain_hash(reader.entry_hasher().hasher().hash(&unhex(p[0]))),
+        ("long", p) => {
+            reader.may_contain_hash(reader.entry_hasher().hasher().hash(&long(p[0].parse().expect("a length"))))
+        }
         ("hash", p) => reader.may_contain_hash(KeyHash::from_raw(number(p[0]))),
         _ => with_query(query, |query| reader.may_match(query)),
     }
@@ -161,8 +163,8 @@ pub fn reply(request: &Request) -> Result<Value, DecodeError> {
         "index" => return of_index::<Keys>(request, options),
         "range-index" => return of_index::<Ranges>(request, options),
         "range" => {
-            let filter = RangeFilter::open(&bytes[..], &options)?;
-            reply["num_entries"] = format!("{:#x}", filter.num_keys()).into();
+            let filter = options.open_ranges(&bytes[..])?;
+            reply["num_entries"] = format!("{:#x}", filter.num_entries()).into();
             reply["answers"] = letters(request, |query| may_contain_some(&filter, query));
         }
         frame => panic!("{frame:?}"),

@@ -109,8 +109,9 @@ fn kinds(place: &Place) -> Vec<(u64, String)> {
 
 /// What an automatic policy chooses at this level, for any of the stores of the test below.
 fn chosen(level: u8) -> String {
-    let policy = FilterPolicy::auto(FilterSize::MillibitsPerKey(10_000), Workload::of_level(level)).unwrap();
-    let kinds = [500, 5_000].map(|num_entries| policy.choice(num_entries).unwrap().kind());
+    let policy =
+        FilterPolicy::auto(FilterSize::MillibitsPerKey(10_000), Workload::default().with_level(level)).unwrap();
+    let kinds = [500, 5_000].map(|num_entries| policy.choice(num_entries).unwrap().cost().kind);
     assert_eq!(kinds[0], kinds[1], "the test needs other sizes");
     kinds[0].to_string()
 }

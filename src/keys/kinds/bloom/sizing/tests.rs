@@ -1,7 +1,6 @@
 //! Published vectors, simulation, monotonicity, extremes.
 
 use super::*;
-use crate::math::bits_lower_bound;
 use crate::math::tests::{any_size, any_u32, assert_near, assert_rate, assert_ratio};
 use crate::random::Random;
 use proptest::prelude::*;
@@ -122,7 +121,7 @@ fn classic_sizes_are_the_fewest() {
         }
         // The classic filter's overhead: 44.27 % at whole numbers of probes, a little more between; see the module
         // table.
-        let ideal = bits_lower_bound(target) / core::f64::consts::LN_2 * 1000.0;
+        let ideal = -target.log2() / core::f64::consts::LN_2 * 1000.0;
         if (2_900..64_000).contains(&millibits) {
             assert!(f64::from(millibits) > ideal && f64::from(millibits) < ideal * 1.02 + 1.0, "{target}: {millibits}");
         }

@@ -18,7 +18,6 @@ pub(crate) fn padding(bytes: &[u8], used: u64) -> Option<u8> {
 }
 
 /// Sets the `width` bits from `offset` on, which must be zero before, to `value`.
-#[cfg(feature = "std")]
 #[inline]
 pub(crate) fn write(bytes: &mut [u8], offset: u64, width: u32, value: u64) {
     debug_assert!(width <= MAX_FIELD_BITS && value >> width == 0);

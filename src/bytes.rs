@@ -46,7 +46,6 @@ pub(crate) fn u64_padded(bytes: &[u8], offset: usize) -> u64 {
 
 /// Compares strings as slices are compared: eight bytes at a time, without a call, and from stores that may be still on
 /// their way.
-#[cfg(feature = "std")]
 #[inline]
 pub(crate) fn compare(a: &[u8], b: &[u8]) -> core::cmp::Ordering {
     let shared = a.len().min(b.len());
@@ -94,7 +93,6 @@ pub(crate) fn put_u32(bytes: &mut [u8], offset: usize, value: u32) {
 }
 
 /// Stores `value` at `offset`. Panics past the end: for buffers whose length has been checked.
-#[cfg(feature = "std")]
 #[inline]
 pub(crate) fn put_u64(bytes: &mut [u8], offset: usize, value: u64) {
     LE::write_u64(&mut bytes[offset..], value);
@@ -106,19 +104,17 @@ pub(crate) fn u16_at(bytes: &[u8], offset: usize) -> u16 {
 }
 
 /// Stores `value` at `offset`. Panics past the end: for buffers whose length has been checked.
-#[cfg(feature = "std")]
 pub(crate) fn put_u16(bytes: &mut [u8], offset: usize, value: u16) {
     LE::write_u16(&mut bytes[offset..], value);
 }
 
 /// Appends `value` without its most significant zero bytes, least significant byte first, and returns the number of
 /// bytes appended.
-#[cfg(feature = "std")]
-pub(crate) fn push_short(out: &mut std::vec::Vec<u8>, value: u64) -> u8 {
+pub(crate) fn push_short(out: &mut impl Extend<u8>, value: u64) -> u8 {
     let len = (64 - value.leading_zeros()).div_ceil(8) as u8;
     let mut all = [0; 8];
     put_u64(&mut all, 0, value);
-    out.extend_from_slice(&all[..usize::from(len)]);
+    out.extend(all.into_iter().take(len.into()));
     len
 }
 

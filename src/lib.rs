@@ -87,6 +87,7 @@
 //! - The message of an error includes that of the error it wraps, which is a field of its variant; so `source` returns
 //!   `None`.
 #![cfg_attr(not(feature = "std"), no_std)]
+#![cfg_attr(not(feature = "std"), expect(dead_code, reason = "what only the writer calls"))]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod bits;

@@ -71,7 +71,6 @@ mod engine;
 mod portable;
 #[cfg(simd_x86_64)]
 mod search;
-#[cfg_attr(not(feature = "std"), expect(dead_code, reason = "only writers size filters"))]
 pub(crate) mod sizing;
 #[cfg(all(test, feature = "std"))]
 mod tests;
@@ -137,7 +136,6 @@ impl Buckets {
     ///
     /// # Panics
     /// If there are more than 2⁶³ places.
-    #[cfg(feature = "std")]
     pub(crate) fn hash_at(self) -> impl Fn((u64, u64)) -> u64 + Copy {
         assert!(self.whole_range() <= 1 << 63, "every place has two hashes");
         let step = (1u128 << 127).div_ceil(self.whole_range().into());

@@ -187,11 +187,27 @@ pub enum DecodeError {
 }
 
 impl DecodeError {
+    /// Compares the length that is stated of the bytes after a header, or follows from parameters, with theirs.
+    pub(crate) fn check_len(declared_bytes: u64, actual_bytes: u64) -> Result<(), Self> {
+        match declared_bytes == actual_bytes {
+            true => Ok(()),
+            false => Err(Self::PayloadLength { declared_bytes, actual_bytes }),
+        }
+    }
+
+    /// Refuses a byte that is not zero, the first of which is at `offset_bytes` of the frame.
+    pub(crate) fn check_reserved(offset_bytes: usize, bytes: &[u8]) -> Result<(), Self> {
+        match (offset_bytes as u64..).zip(bytes.iter().copied()).find(|&(_, byte)| byte != 0) {
+            Some((offset_bytes, found)) => Err(Self::Reserved { offset_bytes, found }),
+            None => Ok(()),
+        }
+    }
+
     /// Returns the meaning of the error for the caller: damaged bytes, a newer format, or an intact block that is not
     /// the expected one.
     ///
     /// ```
-    /// use filterblock::{DecodeError, DecodeErrorClass, FilterBlockReader};
+    /// use filterblock::{DecodeError, DecodeErrorClass, OpenOptions};
     /// let error = OpenOptions::new().open(b"short").unwrap_err();
     /// assert_eq!(error, DecodeError::TooShort { actual_bytes: 5, min_bytes: 64 });
     /// assert_eq!(error.class(), DecodeErrorClass::Damaged);

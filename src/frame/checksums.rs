@@ -15,7 +15,6 @@ fn masked_crc(bytes: &[u8]) -> u32 {
 }
 
 /// Fills in both checksums of `frame`, which must be complete otherwise, under `context`.
-#[cfg(feature = "std")]
 pub(crate) fn write(frame: &mut [u8], context: u64) {
     let mixed = hash::mix(context);
     let digest = hash::digest(&frame[HEADER_LEN..]) ^ mixed;

@@ -7,9 +7,7 @@ use super::offsets::{
     TRANSFORM_PARAM_AT, VERSION_AT,
 };
 use crate::bytes;
-use crate::error::DecodeError;
-#[cfg(feature = "std")]
-use crate::error::TransformId;
+use crate::error::{DecodeError, TransformId};
 use crate::hash::{self, KeyTransform};
 use crate::kind::BlockKind;
 
@@ -29,7 +27,6 @@ pub(crate) struct Fields {
 
 impl Fields {
     /// Writes the fields and the checksums of `frame`, which must be complete otherwise.
-    #[cfg(feature = "std")]
     pub(crate) fn write(&self, magic: [u8; MAGIC_LEN], version: u8, frame: &mut [u8], context: u64) {
         let payload_len = (frame.len() - HEADER_LEN) as u64;
         let TransformId { id, param } = self.transform.to_wire();
@@ -95,10 +92,5 @@ pub(crate) fn check_start(
 
 /// Compares the stored length of the bytes after the header with the length of `frame`.
 pub(crate) fn check_payload_len(frame: &[u8], header: &[u8; HEADER_LEN]) -> Result<(), DecodeError> {
-    let declared_bytes = bytes::u64_at(header, PAYLOAD_LEN_AT);
-    let actual_bytes = (frame.len() - HEADER_LEN) as u64;
-    match declared_bytes == actual_bytes {
-        true => Ok(()),
-        false => Err(DecodeError::PayloadLength { declared_bytes, actual_bytes }),
-    }
+    DecodeError::check_len(bytes::u64_at(header, PAYLOAD_LEN_AT), (frame.len() - HEADER_LEN) as u64)
 }

@@ -21,9 +21,7 @@
 //! it: a misplaced block is distinguished from a damaged one.
 
 use super::fields::{self, Fields};
-#[cfg(feature = "std")]
-use super::offsets::KIND_AT;
-use super::offsets::{DIGEST_AT, PARAMS_AT, PARAMS_LEN};
+use super::offsets::{DIGEST_AT, KIND_AT, PARAMS_AT, PARAMS_LEN};
 use crate::error::DecodeError;
 use crate::hash::KeyTransform;
 use crate::kind::{BlockKind, FilterKind};
@@ -57,7 +55,6 @@ pub(crate) struct Header {
 
 impl Header {
     /// Fills the first [`HEADER_LEN`](crate::HEADER_LEN) bytes of `block`, whose payload must be complete.
-    #[cfg(feature = "std")]
     pub(crate) fn write(&self, block: &mut [u8], context: u64) {
         let Self { kind, transform, hash_id, seed, num_entries, entries_estimated, is_remapped, params } = *self;
         block[KIND_AT] = kind.tag();
@@ -82,13 +79,8 @@ impl Header {
 
     /// Checks that a block without entries has no parameters and no payload.
     pub(crate) fn check_empty(&self, payload_len: u64) -> Result<(), DecodeError> {
-        if payload_len != 0 {
-            return Err(DecodeError::PayloadLength { declared_bytes: 0, actual_bytes: payload_len });
-        }
-        match (PARAMS_AT as u64..).zip(self.params).find(|&(_, byte)| byte != 0) {
-            Some((offset_bytes, found)) => Err(DecodeError::Reserved { offset_bytes, found }),
-            None => Ok(()),
-        }
+        DecodeError::check_len(0, payload_len)?;
+        DecodeError::check_reserved(PARAMS_AT, &self.params)
     }
 
     /// Returns the kind's parameters, to be checked by the kind.
@@ -110,9 +102,6 @@ pub(crate) struct StoredParams<'a> {
 impl StoredParams<'_> {
     /// Refuses bytes in `range` that are not zero.
     pub(crate) fn check_reserved(&self, range: Range<usize>) -> Result<(), DecodeError> {
-        match range.into_iter().find(|&i| self.bytes[i] != 0) {
-            Some(i) => Err(DecodeError::Reserved { offset_bytes: self.base + i as u64, found: self.bytes[i] }),
-            None => Ok(()),
-        }
+        DecodeError::check_reserved(self.base as usize + range.start, &self.bytes[range])
     }
 }

@@ -23,8 +23,6 @@ pub const HEADER_LEN: usize = CRC_AT + 4;
 const _: () = assert!(SEED_AT == 16 && PARAMS_AT == 40 && HEADER_LEN == 64);
 
 /// Length of the compact frame of no entries: its tag.
-#[cfg(feature = "std")]
 pub(crate) const EMPTY_COMPACT_LEN: usize = 1;
 /// The most bytes that follow the payload of a compact frame: the parameters of any kind, and the tag.
-#[cfg(feature = "std")]
 pub(crate) const MAX_TRAILER_LEN: u64 = 20;

@@ -122,7 +122,6 @@ impl EntryHasher {
     }
 
     /// Returns whether keys have entries, but the code that makes them was not given.
-    #[cfg(feature = "std")]
     pub(crate) fn lacks_code(&self) -> bool {
         matches!(self.transform, KeyTransform::Custom(_)) && self.code.is_none()
     }

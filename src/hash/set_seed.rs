@@ -7,7 +7,6 @@
 //! until the set is complete.
 
 use super::mix;
-#[cfg(feature = "std")]
 use super::siphash::siphash13_of_words;
 use crate::bytes;
 use crate::error::DecodeError;
@@ -24,7 +23,6 @@ impl SetSeed {
     /// Returns the seed of a set: the digest of its hashes, sorted and distinct, or 1 if that is 0. (The digest is not
     /// a secret. Trying sets until it has a certain value takes some 2⁶⁴ of them; under a known key SipHash does not
     /// claim that there is no shorter way.)
-    #[cfg(feature = "std")]
     pub(crate) fn of(hashes: &[u64]) -> Self {
         let digest = siphash13_of_words([0; 2], hashes);
         Self(NonZeroU64::new(digest).unwrap_or(NonZeroU64::MIN))
@@ -44,7 +42,6 @@ impl SetSeed {
         }
     }
 
-    #[cfg(feature = "std")]
     pub(crate) fn to_bytes(self) -> [u8; Self::LEN] {
         let mut out = [0; Self::LEN];
         bytes::put_u64(&mut out, 0, self.0.get());

@@ -58,7 +58,6 @@ pub(super) fn siphash13(key: &[u64; 2], entry: &[u8]) -> u64 {
 }
 
 /// Returns the hash of the entry that consists of the bytes of `words`.
-#[cfg(feature = "std")]
 pub(super) fn siphash13_of_words(key: [u64; 2], words: &[u64]) -> u64 {
     let mut state = State::new(key);
     words.iter().for_each(|&word| state.absorb(word));

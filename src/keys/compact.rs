@@ -8,7 +8,6 @@
 use super::kinds::{self, FilterLayout, Params, Trailer};
 use super::queries::key_queries;
 use crate::error::DecodeError;
-#[cfg(feature = "std")]
 use crate::frame::EMPTY_COMPACT_LEN;
 use crate::hash::{EntryHasher, KeyHash, SetSeed};
 use crate::kind::FilterKind;
@@ -28,7 +27,6 @@ const ERASED: u8 = 15;
 const REMAPPED: u8 = 1 << 3;
 
 /// The frame of a filter without entries.
-#[cfg(feature = "std")]
 pub(crate) const EMPTY: [u8; EMPTY_COMPACT_LEN] = [VERSION << 4];
 
 /// Appends the bytes that follow the payload of `params`.
@@ -157,7 +155,6 @@ impl fmt::Debug for CompactFrameReader<'_> {
 }
 
 /// The filter of a frame and its payload, for queries by hashes alone.
-#[cfg(feature = "std")]
 pub(super) fn open(frame: &[u8]) -> Result<(FilterLayout, &[u8]), DecodeError> {
     let Read { layout, payload_len, .. } = read(frame)?;
     Ok((layout, &frame[..payload_len]))
@@ -183,10 +180,8 @@ fn read(frame: &[u8]) -> Result<Read, DecodeError> {
         });
     }
     if tag & 0xf == 0 {
-        return match trailer.rest().len() {
-            0 => Ok(Read { kind: None, layout: FilterLayout::EMPTY, payload_len: 0 }),
-            more => Err(DecodeError::PayloadLength { declared_bytes: 0, actual_bytes: more as u64 }),
-        };
+        DecodeError::check_len(0, trailer.rest().len() as u64)?;
+        return Ok(Read { kind: None, layout: FilterLayout::EMPTY, payload_len: 0 });
     }
     let (unmarked, is_remapped) = (tag & 0xf & !REMAPPED, tag & REMAPPED != 0);
     let kind = FilterKind::from_tag(unmarked).filter(|&kind| kinds::remaps(kind) || !is_remapped);

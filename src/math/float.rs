@@ -111,7 +111,6 @@ pub(crate) fn ln_1p(x: f64) -> f64 {
 }
 
 /// The binary logarithm, exact at powers of two; the ends as in [`ln`].
-#[cfg(feature = "std")]
 pub(crate) fn log2(x: f64) -> f64 {
     if x <= 0.0 || x == f64::INFINITY {
         return ln(x);

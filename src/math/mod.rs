@@ -18,7 +18,6 @@ pub(crate) mod tests;
 /// Every kind here sees keys only through their 64-bit hash, so this is a floor under each rate: 5e-14 at a million
 /// entries. Source: n uniform hashes miss one value with probability (1 − 2^-64)^n.
 #[must_use]
-#[cfg(feature = "std")]
 pub(crate) fn hash_collision_rate(num_entries: u64) -> f64 {
     -float::exp_m1(-(num_entries as f64) / float::pow2(64))
 }

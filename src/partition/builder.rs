@@ -1,6 +1,6 @@
 //! The writer: keys in order, partitions out, an index at the end.
 
-use super::error::PartitionBuildError;
+use super::build_error::PartitionBuildError;
 use super::family::Family;
 use super::index::{self, Facts, Record};
 use super::limit::PartitionLimit;

@@ -57,7 +57,6 @@ pub(super) struct Record {
 }
 
 impl Record {
-    #[cfg(feature = "std")]
     pub(super) fn encode(self) -> [u8; RECORD_LEN] {
         let mut record = [0; RECORD_LEN];
         bytes::put_u64(&mut record, 0, self.offset);
@@ -90,7 +89,6 @@ pub(super) fn separator(index: &[u8], num_partitions: usize, partition: usize) -
 }
 
 /// Fills the first [`HEADER_LEN`] bytes of `index`, which must be complete otherwise.
-#[cfg(feature = "std")]
 pub(super) fn write_header(index: &mut [u8], tag: u8, facts: &Facts, context: u64) {
     let (hasher, transform) = (facts.entries.hasher(), facts.entries.transform());
     let (hash_id, seed, num_entries) = (hasher.hash_id(), hasher.seed(), facts.num_entries);
@@ -108,9 +106,7 @@ pub(super) fn check(index: &[u8], tag: u8, options: &OpenOptions) -> Result<Fact
         found => return Err(DecodeError::UnknownKind { found }),
     }
     let Fields { hash_id, transform, seed, num_entries, .. } = Fields::read(&header, 0)?;
-    if let Some(at) = (RESERVED_AT..RESERVED_END).find(|&at| header[at] != 0) {
-        return Err(DecodeError::Reserved { offset_bytes: at as u64, found: header[at] });
-    }
+    DecodeError::check_reserved(RESERVED_AT, &header[RESERVED_AT..RESERVED_END])?;
     fields::check_payload_len(index, &header)?;
     if options.digest_check() {
         checksums::check_digest(index, options.context())?;

@@ -79,6 +79,8 @@
 //! The bytes are specified in `format/partition.md`, those of range filters in its section 15.5.
 
 #[cfg(feature = "std")]
+mod build_error;
+#[cfg(feature = "std")]
 mod builder;
 mod error;
 mod family;
@@ -95,9 +97,9 @@ mod parts;
 mod reader;
 
 #[cfg(feature = "std")]
-pub use builder::{BuildFamily, PartitionedBuilder};
+pub use build_error::PartitionBuildError;
 #[cfg(feature = "std")]
-pub use error::PartitionBuildError;
+pub use builder::{BuildFamily, PartitionedBuilder};
 pub use error::PartitionError;
 pub use family::{Family, Filter, Keys, Ranges};
 pub use index::INDEX_MAGIC;

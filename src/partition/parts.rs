@@ -1,7 +1,7 @@
 //! The difference between the builders of the two families: the open partition, and the calls that add to it.
 
+use super::build_error::PartitionBuildError;
 use super::builder::{BuildFamily, Part, PartitionedBuilder};
-use super::error::PartitionBuildError;
 use super::family::{Keys, Ranges, UNHASHED};
 use super::limit::PartitionLimit;
 use super::order;

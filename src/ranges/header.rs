@@ -59,9 +59,7 @@ pub(super) fn check(block: &[u8], options: &OpenOptions) -> Result<(Option<Map>,
     if header[HASH_AT] != hash::XXH3_ID {
         return Err(DecodeError::UnknownHash { found: header[HASH_AT] });
     }
-    if let Some((offset_bytes, found)) = nonzero(SEED_AT, &header[SEED_AT..NUM_ENTRIES_AT]) {
-        return Err(DecodeError::Reserved { offset_bytes, found });
-    }
+    DecodeError::check_reserved(SEED_AT, &header[SEED_AT..NUM_ENTRIES_AT])?;
     let Fields { transform, num_entries, .. } = Fields::read(&header, 0)?;
     if transform != KeyTransform::WholeKey {
         return Err(DecodeError::UnknownTransform { found: transform.to_wire().id });
@@ -81,16 +79,7 @@ pub(super) fn check(block: &[u8], options: &OpenOptions) -> Result<(Option<Map>,
         };
         return Ok((Some(map), num_entries));
     }
-    if !payload.is_empty() {
-        return Err(DecodeError::PayloadLength { declared_bytes: 0, actual_bytes: payload.len() as u64 });
-    }
-    match nonzero(PARAMS_AT, &stored) {
-        Some((offset_bytes, found)) => Err(DecodeError::Reserved { offset_bytes, found }),
-        None => Ok((None, 0)),
-    }
-}
-
-/// Returns the first byte that is not zero, and its offset.
-fn nonzero(offset: usize, bytes: &[u8]) -> Option<(u64, u8)> {
-    (offset as u64..).zip(bytes.iter().copied()).find(|&(_, byte)| byte != 0)
+    DecodeError::check_len(0, payload.len() as u64)?;
+    DecodeError::check_reserved(PARAMS_AT, &stored)?;
+    Ok((None, 0))
 }

@@ -157,7 +157,7 @@ fn combined(
     operation: Operation,
 ) -> Result<Vec<u8>, CombineError> {
     let (source, payload, estimate) = match (pair(a, b)?, operation) {
-        (Pair::Both(x, y), _) => (a, x.combined(&y, operation), x.estimate(&y, operation)),
+        (Pair::Both(x, y), _) => (a, x.combined(&y, operation).collect(), x.estimate(&y, operation)),
         (Pair::One(block, bits), Operation::Union) => (block, bits.bytes.to_vec(), bits.estimate_entries()),
         (Pair::One(block, _), Operation::Intersection) => return Ok(empty_block(block, context)),
         (Pair::Neither, _) => return Ok(empty_block(a, context)),

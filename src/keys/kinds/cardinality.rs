@@ -25,13 +25,6 @@ pub(crate) fn estimate_entries(num_bits: u64, num_set_bits: u64, num_probes: u32
     bits * -ln_1p(-(num_set_bits as f64 / bits)) / f64::from(num_probes)
 }
 
-/// The estimated number of entries in A ∪ B: [`estimate_entries`] of the filter A|B, with `num_set_bits_union` bits
-/// set.
-#[must_use]
-pub(crate) fn estimate_union(num_bits: u64, num_set_bits_union: u64, num_probes: u32) -> f64 {
-    estimate_entries(num_bits, num_set_bits_union, num_probes)
-}
-
 /// The estimated number of entries in A ∩ B, from the set bits of A, of B and of the filter A|B: n*(A) + n*(B) −
 /// n*(A|B).
 ///
@@ -45,7 +38,7 @@ pub(crate) fn estimate_intersection(
     num_set_bits_union: u64,
     num_probes: u32,
 ) -> f64 {
-    let union = estimate_union(num_bits, num_set_bits_union, num_probes);
+    let union = estimate_entries(num_bits, num_set_bits_union, num_probes);
     if union == f64::INFINITY {
         return f64::INFINITY;
     }
@@ -84,7 +77,7 @@ mod tests {
         // 100 entries with 7 probes set about 507 of 1024 bits.
         assert_near(estimate_entries(1024, 507, 7), 100.0, 0.2, "entries");
         assert_eq!(estimate_entries(1024, 1024, 7), f64::INFINITY);
-        assert_near(estimate_union(1 << 16, 20_000, 6), 3_950.0, 50.0, "either");
+        assert_near(estimate_entries(1 << 16, 20_000, 6), 3_950.0, 50.0, "either");
         assert_near(estimate_intersection(1024, 507, 507, 507, 7), 100.0, 0.2, "the same entries");
     }
 
@@ -109,7 +102,7 @@ mod tests {
         let m = num_bits as u64;
         // Standard errors: about 25, 40 and 50 entries.
         assert_near(estimate_entries(m, set(&a), num_probes), 6_000.0, 100.0, "A");
-        assert_near(estimate_union(m, set(&union), num_probes), 9_000.0, 160.0, "A or B");
+        assert_near(estimate_entries(m, set(&union), num_probes), 9_000.0, 160.0, "A or B");
         let both = estimate_intersection(m, set(&a), set(&b), set(&union), num_probes);
         assert_near(both, 1_000.0 + 1_000.0, 200.0, "A and B");
     }
@@ -118,7 +111,7 @@ mod tests {
         #[test]
         fn cardinality_is_never_nan(m in any_size(), a in any_size(), b in any_size(), u in any_size(), k in any_u32()) {
             prop_assert!(estimate_entries(m, a, k) >= 0.0);
-            prop_assert!(estimate_union(m, u, k) >= 0.0);
+            prop_assert!(estimate_entries(m, u, k) >= 0.0);
             prop_assert!(estimate_intersection(m, a, b, u, k) >= 0.0);
         }
     }

@@ -6,7 +6,6 @@
 //! chemical retrieval", 2007).
 
 use super::cardinality;
-use std::vec::Vec;
 
 /// A filter that is one array of bits: each entry sets `num_probes` of them, anywhere.
 #[derive(Clone, Copy, Debug)]
@@ -29,13 +28,12 @@ impl BitArray<'_> {
     }
 
     /// Returns the combined bits of two arrays of equal shape.
-    pub(crate) fn combined(&self, other: &Self, operation: Operation) -> Vec<u8> {
+    pub(crate) fn combined(&self, other: &Self, operation: Operation) -> impl Iterator<Item = u8> {
         debug_assert_eq!((self.num_bits, self.num_probes), (other.num_bits, other.num_probes));
-        let pairs = self.bytes.iter().zip(other.bytes);
-        match operation {
-            Operation::Union => pairs.map(|(x, y)| x | y).collect(),
-            Operation::Intersection => pairs.map(|(x, y)| x & y).collect(),
-        }
+        self.bytes.iter().zip(other.bytes).map(move |(x, y)| match operation {
+            Operation::Union => x | y,
+            Operation::Intersection => x & y,
+        })
     }
 
     /// Returns an estimate of the number of entries, infinite if every bit is set.
@@ -49,7 +47,7 @@ impl BitArray<'_> {
         let (num_bits, num_probes) = (self.num_bits, self.num_probes);
         let either = self.bytes.iter().zip(other.bytes).map(|(x, y)| u64::from((x | y).count_ones())).sum();
         match operation {
-            Operation::Union => cardinality::estimate_union(num_bits, either, num_probes),
+            Operation::Union => cardinality::estimate_entries(num_bits, either, num_probes),
             Operation::Intersection => {
                 let (a, b) = (self.num_bits_set(), other.num_bits_set());
                 cardinality::estimate_intersection(num_bits, a, b, either, num_probes)

@@ -1,13 +1,12 @@
 //! A filter that was checked once: the layout of its kind, and the code that answers queries.
 
+use super::combine::BitArray;
 use super::seam::{self, Columns, KindView};
 use super::{Inlined, KindLayout, Params, each, each_of};
 use crate::error::DecodeError;
 use crate::hash::{KeyHash, SetSeed};
 use crate::kind::{FilterKind, kinds};
 
-#[cfg(feature = "std")]
-use super::combine::BitArray;
 #[cfg(feature = "std")]
 use std::vec::Vec;
 
@@ -103,7 +102,6 @@ impl FilterLayout {
     }
 
     /// Returns the seed of a remapped filter.
-    #[cfg(feature = "std")]
     pub(crate) fn set_seed(&self) -> Option<SetSeed> {
         self.set_seed
     }
@@ -202,14 +200,12 @@ impl FilterLayout {
     }
 
     /// Returns the stored dimensions; `None` without entries.
-    #[cfg(feature = "std")]
     pub(crate) fn params(&self, payload: &[u8]) -> Option<Params> {
         let payload = self.own(payload);
         each!(KindLayout, &self.of_kind, layout in View => Some((*View::new(layout, payload).params()).into()), Empty => None)
     }
 
     /// Returns the bits to combine, for the kinds that combine.
-    #[cfg(feature = "std")]
     pub(crate) fn bit_array<'a>(&'a self, payload: &'a [u8]) -> Option<BitArray<'a>> {
         let payload = self.own(payload);
         each!(KindLayout, &self.of_kind, layout in View => View::new(layout, payload).bit_array(), Empty => None)

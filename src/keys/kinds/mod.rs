@@ -24,9 +24,7 @@ pub(crate) mod fuse;
 pub(crate) mod golomb;
 pub(crate) mod ribbon;
 
-#[cfg(feature = "std")]
 mod cardinality;
-#[cfg(feature = "std")]
 pub(crate) mod combine;
 #[cfg(all(test, feature = "std", target_os = "linux"))]
 mod guard_pages;

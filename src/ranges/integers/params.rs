@@ -28,7 +28,6 @@ impl Params {
         stored[FLAGS_AT] & IS_INTEGERS != 0
     }
 
-    #[cfg(feature = "std")]
     pub(in crate::ranges) fn encode(&self) -> [u8; PARAMS_LEN] {
         let mut out = [0; PARAMS_LEN];
         (out[0], out[FLAGS_AT], out[2]) = (self.width, IS_INTEGERS, self.log_block);

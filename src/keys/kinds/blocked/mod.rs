@@ -113,7 +113,6 @@ mod portable;
 #[cfg(any(simd_x86_64, simd_neon))]
 #[expect(unsafe_code, reason = "a line picked without a check; the block names the assertion that pays for it")]
 mod query;
-#[cfg_attr(not(feature = "std"), expect(dead_code, reason = "only writers size filters"))]
 pub(crate) mod sizing;
 
 pub(crate) use engine::Inlined;
@@ -169,16 +168,14 @@ impl KindParams for Params {
         Self::with_payload_len(trailer.payload_len(), u32::from(byte >> 4) + 1, u32::from(byte & 0xf))
     }
 
-    #[cfg(feature = "std")]
     fn encode(&self) -> [u8; PARAMS_LEN] {
         let mut out = [0; PARAMS_LEN];
         (out[0], out[1]) = (self.num_probes, self.salt_bits);
         out
     }
 
-    #[cfg(feature = "std")]
-    fn encode_trailer(&self, out: &mut std::vec::Vec<u8>) {
-        out.push((self.num_probes - 1) << 4 | self.salt_bits);
+    fn encode_trailer(&self, out: &mut impl Extend<u8>) {
+        out.extend([(self.num_probes - 1) << 4 | self.salt_bits]);
     }
 }
 
@@ -201,10 +198,7 @@ impl Params {
     /// Checks that `payload_len` is whole lines, as the number of lines is not stored.
     fn with_payload_len(payload_len: u64, num_probes: u32, salt_bits: u32) -> Result<Self, DecodeError> {
         let num_lines = payload_len / LINE_LEN as u64;
-        if payload_len % LINE_LEN as u64 != 0 {
-            let declared_bytes = num_lines * LINE_LEN as u64;
-            return Err(DecodeError::PayloadLength { declared_bytes, actual_bytes: payload_len });
-        }
+        DecodeError::check_len(num_lines * LINE_LEN as u64, payload_len)?;
         Self::new(num_lines, num_probes, salt_bits)
     }
 
@@ -228,7 +222,6 @@ impl Params {
     }
 
     /// Returns a word with `salt` in its upper bits and zeros below.
-    #[cfg(feature = "std")]
     const fn place_salt(self, salt: u64) -> u64 {
         salt << (self.word_positions() - 1) << 1
     }
@@ -355,10 +348,7 @@ impl<'a> KindView<'a> for View<'a> {
     type Layout = Layout;
 
     fn check(params: Params, payload: &[u8], _base: u64) -> Result<Layout, DecodeError> {
-        let (declared_bytes, actual_bytes) = (params.payload_len(), payload.len() as u64);
-        if declared_bytes != actual_bytes {
-            return Err(DecodeError::PayloadLength { declared_bytes, actual_bytes });
-        }
+        DecodeError::check_len(params.payload_len(), payload.len() as u64)?;
         Ok(Layout { params, engine: Engine::best(&params) })
     }
 

@@ -59,13 +59,13 @@ mod parted;
 #[cfg(feature = "std")]
 mod plan;
 mod probe;
-#[cfg_attr(not(feature = "std"), expect(dead_code, reason = "only writers size filters"))]
 pub(crate) mod sizing;
 
 #[cfg(feature = "std")]
 pub(crate) use plan::{Plan, Settings};
 
-use super::seam::{KindParams, KindView, StoredParams};
+use super::combine::BitArray;
+use super::seam::{KindParams, KindView, PARAMS_LEN, StoredParams};
 use super::trailer::Trailer;
 use crate::bits;
 use crate::bytes;
@@ -73,11 +73,6 @@ use crate::error::DecodeError;
 use crate::hash::{KeyHash, fast_range};
 use crate::math::float::powi;
 use sizing::MAX_NUM_PROBES;
-
-#[cfg(feature = "std")]
-use super::combine::BitArray;
-#[cfg(feature = "std")]
-use super::seam::PARAMS_LEN;
 
 const MULTIPLIER: u64 = 0xf135_7aea_2e62_a9c5;
 
@@ -138,7 +133,6 @@ impl KindParams for Params {
         Self::new(trailer.payload_len() * 8, num_probes)
     }
 
-    #[cfg(feature = "std")]
     fn encode(&self) -> [u8; PARAMS_LEN] {
         let mut out = [0; PARAMS_LEN];
         out[0] = self.num_probes;
@@ -146,9 +140,8 @@ impl KindParams for Params {
         out
     }
 
-    #[cfg(feature = "std")]
-    fn encode_trailer(&self, out: &mut std::vec::Vec<u8>) {
-        out.push(self.num_probes);
+    fn encode_trailer(&self, out: &mut impl Extend<u8>) {
+        out.extend([self.num_probes]);
     }
 }
 
@@ -166,12 +159,9 @@ impl<'a> KindView<'a> for View<'a> {
     type Layout = Layout;
 
     fn check(params: Params, payload: &[u8], base: u64) -> Result<Params, DecodeError> {
-        let (declared_bytes, actual_bytes) = (params.payload_len(), payload.len() as u64);
-        if declared_bytes != actual_bytes {
-            return Err(DecodeError::PayloadLength { declared_bytes, actual_bytes });
-        }
+        DecodeError::check_len(params.payload_len(), payload.len() as u64)?;
         if let Some(found) = bits::padding(payload, params.num_bits) {
-            return Err(DecodeError::Padding { offset_bytes: base + actual_bytes - 1, found });
+            return Err(DecodeError::Padding { offset_bytes: base + payload.len() as u64 - 1, found });
         }
         Ok(params)
     }
@@ -214,7 +204,6 @@ impl<'a> KindView<'a> for View<'a> {
         Some(self.params().num_probes())
     }
 
-    #[cfg(feature = "std")]
     fn bit_array(&self) -> Option<BitArray<'a>> {
         let Params { num_bits, .. } = *self.params();
         Some(BitArray { num_bits, num_probes: self.params().num_probes(), bytes: self.bits })

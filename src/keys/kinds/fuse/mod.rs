@@ -89,7 +89,6 @@ mod groups;
 mod peel;
 #[cfg(feature = "std")]
 mod plan;
-#[cfg_attr(not(feature = "std"), expect(dead_code, reason = "only writers size filters"))]
 pub(crate) mod sizing;
 mod slots;
 #[cfg(all(test, feature = "std"))]
@@ -143,7 +142,6 @@ impl KindParams for Params {
         Self::new(fingerprint_bits, lens >> 3, seed, num_segments)
     }
 
-    #[cfg(feature = "std")]
     fn encode(&self) -> [u8; PARAMS_LEN] {
         let mut out = [0; PARAMS_LEN];
         (out[0], out[1], out[2]) = (self.fingerprint_bits, self.log2_segment_len, self.seed);
@@ -151,8 +149,7 @@ impl KindParams for Params {
         out
     }
 
-    #[cfg(feature = "std")]
-    fn encode_trailer(&self, out: &mut std::vec::Vec<u8>) {
+    fn encode_trailer(&self, out: &mut impl Extend<u8>) {
         let len = bytes::push_short(out, self.num_segments.into());
         out.extend([self.seed, self.fingerprint_bits, self.log2_segment_len << 3 | len]);
     }
@@ -273,7 +270,6 @@ impl Layout {
 }
 
 /// For the builder.
-#[cfg(feature = "std")]
 impl Layout {
     /// Returns whether `payload` contains all `hashes`, which are under the seed.
     fn contains_all(&self, payload: &[u8], hashes: &[u64]) -> bool {
@@ -326,14 +322,11 @@ impl<'a> KindView<'a> for View<'a> {
     type Layout = Layout;
 
     fn check(params: Params, payload: &[u8], base: u64) -> Result<Layout, DecodeError> {
-        let (declared_bytes, actual_bytes) = (params.payload_len(), payload.len() as u64);
-        if declared_bytes != actual_bytes {
-            return Err(DecodeError::PayloadLength { declared_bytes, actual_bytes });
-        }
+        DecodeError::check_len(params.payload_len(), payload.len() as u64)?;
         // These are at most eight bytes; the first may contain bits of the last slot.
         let used = params.num_bits();
         let is_unused = |at: u64| payload[at as usize] >> if at == used / 8 { used % 8 } else { 0 } != 0;
-        if let Some(at) = (used / 8..actual_bytes).find(|&at| is_unused(at)) {
+        if let Some(at) = (used / 8..payload.len() as u64).find(|&at| is_unused(at)) {
             return Err(DecodeError::Padding { offset_bytes: base + at, found: payload[at as usize] });
         }
         Ok(Layout::new(params))

@@ -20,23 +20,18 @@ pub(crate) const MAX_LOG2_SEGMENT_LEN: u32 = 18;
 pub(crate) const MAX_SEEDS: u32 = 64;
 /// The number of seeds that are tried for a remapped set. A seed fails most often for four entries, in 38 of 100 cases:
 /// all of these seeds fail for fewer than one set in 10¹³.
-#[cfg(feature = "std")]
 pub(super) const TRIED_SEEDS: u32 = 32;
 
 /// The greatest number of entries for which a segment has twice the slots of the formula for more.
-#[cfg(feature = "std")]
 const MAX_FEW: u64 = 170;
 /// The slots an entry in tables of more than 350 000 entries: hardly any is set aside. (With 1.057 some 60 of a million
 /// are, and a build takes twice the time, as its tables are in no cache.)
-#[cfg(feature = "std")]
 const MIN_SLOTS_PER_KEY: f64 = 1.07;
 /// The greatest number of slots an entry, in tables of few.
-#[cfg(feature = "std")]
 const MAX_SLOTS_PER_KEY: f64 = 2.0;
 
 /// Returns the base-2 logarithm of a segment's slots and the number of segments in which hashes start, for
 /// `num_entries` (at least 1) entries. At least one seed in three suits them.
-#[cfg(feature = "std")]
 pub(super) fn dimensions(num_entries: u64) -> (u32, u64) {
     use crate::math::float::ln;
     let (log, entries) = (ln(num_entries as f64), num_entries as f64);

@@ -30,13 +30,11 @@ impl Slots {
         }
     }
 
-    #[cfg(feature = "std")]
     pub(super) const fn segment_len(&self) -> usize {
         self.segment_len as usize
     }
 
     /// Returns the number of slots in which a hash may start.
-    #[cfg(feature = "std")]
     pub(super) const fn num_starts(&self) -> u64 {
         self.num_starts
     }

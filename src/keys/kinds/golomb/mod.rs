@@ -45,14 +45,10 @@ mod plan;
 #[cfg(feature = "std")]
 pub(crate) use plan::{Plan, Settings};
 
-#[cfg(feature = "std")]
-use super::seam::PARAMS_LEN;
-use super::seam::{KindParams, KindView, StoredParams, in_batches};
+use super::seam::{KindParams, KindView, PARAMS_LEN, StoredParams, in_batches};
 use super::trailer::Trailer;
 use crate::bytes;
-#[cfg(feature = "std")]
-use crate::codes::Buckets;
-use crate::codes::ENTRIES_PER_BUCKET;
+use crate::codes::{Buckets, ENTRIES_PER_BUCKET};
 pub(crate) use crate::codes::{Layout, Params, View};
 use crate::error::DecodeError;
 use crate::hash::KeyHash;
@@ -88,7 +84,6 @@ impl KindParams for Params {
         Self::new([remainder_bits, directory_bits, ENTRIES_PER_BUCKET as u8], num_buckets, bucket_range)
     }
 
-    #[cfg(feature = "std")]
     fn encode(&self) -> [u8; PARAMS_LEN] {
         let mut out = [0; PARAMS_LEN];
         (out[0], out[1], out[2]) = (self.remainder_bits, self.directory_bits, self.entries_per_bucket);
@@ -96,8 +91,7 @@ impl KindParams for Params {
         out
     }
 
-    #[cfg(feature = "std")]
-    fn encode_trailer(&self, out: &mut std::vec::Vec<u8>) {
+    fn encode_trailer(&self, out: &mut impl Extend<u8>) {
         if let (Some(short_range), 0) = (short_range(self.buckets, self.remainder_bits), self.directory_bits) {
             out.extend([short_range, self.remainder_bits]);
             return;
@@ -109,7 +103,6 @@ impl KindParams for Params {
 
 /// Returns the range of a single bucket in units of 2^(remainder_bits − 1), two to four for each entry, or `None`
 /// if it is not a multiple of the unit or too large for a byte.
-#[cfg(feature = "std")]
 fn short_range(buckets: Buckets, remainder_bits: u8) -> Option<u8> {
     let (1, 1..=MAX_SHORT_REMAINDER_BITS) = (buckets.num, remainder_bits) else { return None };
     let unit = 1 << (remainder_bits - 1);

@@ -45,7 +45,6 @@ impl Layer {
 
     /// Returns this layer with places that are counted from the block that begins at `first_slot`, and from its
     /// thresholds: sums of a place and an offset wrap.
-    #[cfg(feature = "std")]
     pub(super) const fn seen_from(&self, params: &Params, first_slot: u64) -> Self {
         let first_word = self.word_of(params, first_slot / WIDTH).wrapping_neg();
         let thresholds_at = (first_slot / BUCKET / 4).wrapping_neg();

@@ -225,7 +225,6 @@ mod plan;
 mod portable;
 mod row;
 mod search;
-#[cfg_attr(not(feature = "std"), expect(dead_code, reason = "only writers size filters"))]
 pub(crate) mod sizing;
 #[cfg(feature = "std")]
 mod stretch;
@@ -331,10 +330,7 @@ impl<'a> KindView<'a> for View<'a> {
         let (compared, payload_len) = (params.most_columns() as u8, payload.len() as u64);
         let layout = Layout { params, engine, first_steps, first, num_blocks, compared, payload_len };
         let thresholds_end = layout.layers().last().map_or(0, |last| last.thresholds_at);
-        let (declared_bytes, actual_bytes) = (thresholds_end + params.directory_len() as u64, layout.payload_len);
-        if declared_bytes != actual_bytes {
-            return Err(DecodeError::PayloadLength { declared_bytes, actual_bytes });
-        }
+        DecodeError::check_len(thresholds_end + params.directory_len() as u64, layout.payload_len)?;
         for layer in layout.layers().take(params.num_layers() - 1) {
             let end = layer.thresholds_at + layer.thresholds_len();
             // The comparison above has shown that this range is within the payload.

@@ -48,7 +48,6 @@ impl KindParams for Params {
         Self::new([columns, lens >> 4, last_seed], wide_share, thinned_from)
     }
 
-    #[cfg(feature = "std")]
     fn encode(&self) -> [u8; PARAMS_LEN] {
         let mut out = [0; PARAMS_LEN];
         (out[0], out[1], out[2], out[3]) = (self.columns, self.num_layers, self.last_seed, self.thinned_from);
@@ -56,12 +55,11 @@ impl KindParams for Params {
         out
     }
 
-    #[cfg(feature = "std")]
-    fn encode_trailer(&self, out: &mut std::vec::Vec<u8>) {
+    fn encode_trailer(&self, out: &mut impl Extend<u8>) {
         let len = match self.thinned_from {
             0 => bytes::push_short(out, self.wide_share.into()),
             from => {
-                out.push(from);
+                out.extend([from]);
                 THINNED
             }
         };
@@ -110,7 +108,6 @@ impl Params {
     }
 
     /// The bits of a fingerprint that some block stores.
-    #[cfg(feature = "std")]
     pub(super) const fn fingerprint_mask(&self) -> u32 {
         u32::MAX >> (u32::BITS - self.most_columns())
     }

@@ -24,28 +24,21 @@ pub(crate) const DEFAULT_MILLISLOTS: u32 = 995;
 /// The number of seeds that are tried in the last layer.
 pub(crate) const MAX_SEEDS: u32 = 32;
 /// The number of slots of a stretch, which is solved apart from others.
-#[cfg(feature = "std")]
 pub(super) const STRETCH: u64 = 1 << 17;
 /// The greatest number of entries for which a layer that bumps none is the smaller one.
-#[cfg(feature = "std")]
 pub(super) const MAX_ENTRIES_OF_LAST: u64 = 4096;
 /// The thousandths of a slot an entry that a layer needs if it bumps none: one seed in two solves it, up to
 /// [`MAX_ENTRIES_OF_LAST`] entries. Measured: 200 sets for each of 33 numbers of entries.
-#[cfg(feature = "std")]
 const MILLISLOTS_OF_LAST: u32 = 1_024;
 /// The number of seeds that are tried before a last layer gets more blocks.
-#[cfg(feature = "std")]
 pub(super) const SEEDS_OF_A_SIZE: u32 = 16;
 /// The fewest seeds that are tried for hashes that were not remapped: all of them fail for fewer than one set in ten.
-#[cfg(feature = "std")]
 pub(super) const MIN_KNOWN_SEEDS: u32 = 3;
 
 /// The number of slots of a block.
-#[cfg(feature = "std")]
 const WIDTH: u64 = super::WIDTH;
 
 /// Returns the number of blocks of a layer that bumps, including the last, into which rows only reach.
-#[cfg(feature = "std")]
 pub(super) fn num_blocks(num_entries: u64, millislots: u32) -> u64 {
     let num_slots = u128::from(num_entries) * u128::from(millislots) / 1000;
     (num_slots.div_ceil(u128::from(WIDTH)) as u64).max(2)
@@ -53,7 +46,6 @@ pub(super) fn num_blocks(num_entries: u64, millislots: u32) -> u64 {
 
 /// Returns the number of blocks of the last layer, including the one into which rows only reach. After
 /// [`SEEDS_OF_A_SIZE`] seeds it grows with each seed, to three times the blocks with the last one.
-#[cfg(feature = "std")]
 pub(super) fn num_blocks_of_last(num_entries: u64, millislots: u32, seed: u32) -> u64 {
     let millislots = u128::from(millislots.max(MILLISLOTS_OF_LAST));
     let num_slots = (u128::from(num_entries) * millislots).div_ceil(1000);
@@ -63,7 +55,6 @@ pub(super) fn num_blocks_of_last(num_entries: u64, millislots: u32, seed: u32) -
 }
 
 /// Returns the number of blocks of the first layer, which is the last where entries are few.
-#[cfg(feature = "std")]
 pub(super) fn num_blocks_of_first(num_entries: u64, millislots: u32) -> u64 {
     if num_entries <= MAX_ENTRIES_OF_LAST {
         return num_blocks_of_last(num_entries, millislots, 0);
@@ -121,7 +112,6 @@ pub(crate) fn false_positive_rate(columns: u32, wide_per_2_32: u32) -> f64 {
 }
 
 /// The size of all layers of a filter.
-#[cfg(feature = "std")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Expected {
     /// The number of slots of all layers: the bits of a column.
@@ -131,7 +121,6 @@ pub(super) struct Expected {
 }
 
 /// Returns the average size of the layers of `num_entries` (at least 1) entries.
-#[cfg(feature = "std")]
 pub(super) fn expected(num_entries: u64, millislots: u32) -> Expected {
     use super::{BUCKET, MAX_LAYERS, NUM_BLOCKS_LEN};
     let bumped = bumped_share(millislots);

@@ -11,6 +11,7 @@
 #[cfg(feature = "std")]
 mod writer;
 
+use super::combine::BitArray;
 use super::trailer::Trailer;
 use crate::error::DecodeError;
 use crate::hash::KeyHash;
@@ -20,9 +21,9 @@ use core::fmt::Debug;
 pub(crate) use crate::build::{Built, Unbuilt};
 pub(crate) use crate::frame::{PARAMS_LEN, StoredParams};
 #[cfg(feature = "std")]
-pub(crate) use writer::{Hashes, KindPlan, KindSettings, Mode, Planned, TooLong};
+use std::vec::Vec;
 #[cfg(feature = "std")]
-use {super::combine::BitArray, std::vec::Vec};
+pub(crate) use writer::{Hashes, KindPlan, KindSettings, Mode, Planned, TooLong};
 
 /// The dimensions of a filter that is built, as they are stored.
 pub(crate) trait KindParams: Copy + Debug + PartialEq {
@@ -40,12 +41,10 @@ pub(crate) trait KindParams: Copy + Debug + PartialEq {
     fn decode_trailer(trailer: &mut Trailer<'_>) -> Result<Self, DecodeError>;
 
     /// Returns the bytes that [`KindParams::decode`] reads.
-    #[cfg(feature = "std")]
     fn encode(&self) -> [u8; PARAMS_LEN];
 
     /// Appends the bytes that [`KindParams::decode_trailer`] takes.
-    #[cfg(feature = "std")]
-    fn encode_trailer(&self, out: &mut Vec<u8>);
+    fn encode_trailer(&self, out: &mut impl Extend<u8>);
 }
 
 /// The columns of a filter whose columns are filters of their own: without some of them it answers *maybe* more often.
@@ -123,7 +122,6 @@ pub(crate) trait KindView<'a>: Copy + Debug {
     }
 
     /// Returns the bits to combine, for the kinds that [combine](KindParams::COMBINES).
-    #[cfg(feature = "std")]
     fn bit_array(&self) -> Option<BitArray<'a>> {
         None
     }

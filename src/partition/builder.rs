@@ -22,17 +22,18 @@ pub trait BuildFamily: Family {
     type Part: Part<Self>;
 }
 
-/// The open partition, which is one after the other.
+/// The open partition of a builder. One value serves for all partitions in turn.
 pub trait Part<F: BuildFamily>: Sized {
-    /// Returns an empty one, and the number of entries with which it is full.
+    /// Returns an empty partition, and the number of entries at which each partition is full.
     fn new(policy: &F::Policy, limit: PartitionLimit) -> Result<(Self, u64), BuildError>;
 
+    /// Returns the policy by which partitions are built.
     fn policy(&self) -> &F::Policy;
 
-    /// Returns what the index states of the entries.
+    /// Returns the hasher and the transform that the index states.
     fn entries(&self) -> &EntryHasher;
 
-    /// Adds the entries of a key.
+    /// Adds the entries of a key to the open partition of `builder`, which first closes a full one.
     fn add_key<E>(
         builder: &mut PartitionedBuilder<F>,
         key: &[u8],
@@ -42,8 +43,8 @@ pub trait Part<F: BuildFamily>: Sized {
     /// Returns the number of entries added to the open partition.
     fn num_added(&self) -> u64;
 
-    /// Appends the block of the open partition, under `context`, and returns the number of its entries. The next one is
-    /// open then.
+    /// Writes the block of the open partition, bound to `context`, to `block`, which must be empty, and begins the next
+    /// partition. Returns the number of distinct entries of the block.
     fn close_into(&mut self, context: u64, block: &mut Vec<u8>) -> Result<u64, BuildError>;
 }
 
@@ -180,6 +181,7 @@ impl<F: BuildFamily> PartitionedBuilder<F> {
         closed
     }
 
+    /// Does the work of [`close`](Self::close), which marks the builder as failed while it runs.
     fn try_close<E>(
         &mut self,
         next: Option<&[u8]>,
@@ -246,12 +248,12 @@ impl<F: BuildFamily> PartitionedBuilder<F> {
         self.num_entries + self.open.num_added()
     }
 
-    /// The policy.
+    /// Returns the policy by which partitions are built.
     pub fn policy(&self) -> &F::Policy {
         self.open.policy()
     }
 
-    /// Refuses every call after an error.
+    /// Returns the error of every call after one that failed, or after a late change of context.
     #[inline]
     pub(super) fn check<E>(&self) -> Result<(), PartitionBuildError<E>> {
         match self.has_failed {
@@ -263,6 +265,7 @@ impl<F: BuildFamily> PartitionedBuilder<F> {
         }
     }
 
+    /// Returns `error`, and makes every later call fail.
     pub(super) fn fail<T, E>(&mut self, error: PartitionBuildError<E>) -> Result<T, PartitionBuildError<E>> {
         self.has_failed = true;
         Err(error)

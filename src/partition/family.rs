@@ -28,7 +28,8 @@ pub trait Family: Sealed + Sized + 'static {
     #[doc(hidden)]
     const TAG: u8;
 
-    /// Returns `options`, and what each index of the family has.
+    /// Returns the options by which an index of the family is opened: `options` as they are for keys; for ranges, with
+    /// the placeholders that every index of ranges records as its hasher and transform.
     #[doc(hidden)]
     fn expect(options: OpenOptions) -> OpenOptions;
 
@@ -62,7 +63,7 @@ pub trait Family: Sealed + Sized + 'static {
     fn find<B: AsRef<[u8]>>(index: &Index<B>, query: Query<'_>) -> Lookup;
 }
 
-/// What no other crate can implement.
+/// The supertrait by which other crates cannot implement [`Family`] and [`Filter`].
 pub trait Sealed {}
 
 impl<B> Sealed for FilterBlock<B> {}
@@ -72,7 +73,7 @@ impl Sealed for Ranges {}
 
 /// An opened filter of either family: a [`FilterBlock`] or a [`RangeFilter`]. It cannot be implemented by other crates.
 pub trait Filter: Sealed {
-    /// Its family.
+    /// The family to which it belongs.
     type Family: Family;
 
     /// Answers as the type's own method of this name.
@@ -132,7 +133,7 @@ impl Family for Keys {
         options.open_owned(block)
     }
 
-    /// The one partition that has the query's entry, if it has one.
+    /// Returns the only partition that can have the query's entry.
     #[inline]
     fn find<B: AsRef<[u8]>>(index: &Index<B>, query: Query<'_>) -> Lookup {
         let found = match order::of_query(index.facts.entries.transform(), query) {
@@ -176,7 +177,8 @@ impl Family for Ranges {
     }
 }
 
-/// Returns an index's answer for the keys between two bounds. One that encloses a partition has its keys.
+/// Returns an index's answer for the keys between two bounds. A range that encloses a whole partition has its keys, so
+/// that no partition need be loaded.
 fn between<B: AsRef<[u8]>>(index: &Index<B>, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Lookup {
     if !are_ordered(lower, upper) {
         return Lookup::Present;

@@ -33,34 +33,40 @@ impl Heads {
     /// the range are less, those after it are greater.
     #[inline]
     pub(super) fn range_of(&self, index: &[u8], order_key: &[u8]) -> Range<usize> {
-        let num_partitions = self.heads.len();
-        let Some(prefix) = self.prefix(index) else { return 0..0 };
-        match order_key[..order_key.len().min(prefix.len())].cmp(prefix) {
-            Ordering::Less => 0..0,
-            Ordering::Greater => num_partitions..num_partitions,
-            Ordering::Equal => self.equal_to(head(order_key, prefix.len())),
-        }
+        let prefix = self.prefix(index);
+        let order = order_key[..order_key.len().min(prefix.len())].cmp(prefix);
+        self.range_by(order, || head(order_key, prefix.len()))
     }
 
-    /// [`Heads::range_of`] for an order key that is not in memory.
+    /// Returns the range of [`Heads::range_of`] for an order key whose bytes are made one at a time.
     pub(super) fn range_of_bytes(&self, index: &[u8], mut order_key: impl Iterator<Item = u8>) -> Range<usize> {
+        let prefix = self.prefix(index);
+        let order = order_key.by_ref().take(prefix.len()).cmp(prefix.iter().copied());
+        self.range_by(order, || (0..8).fold(0, |head, _| head << 8 | u64::from(order_key.next().unwrap_or(0))))
+    }
+
+    /// Returns the range of an order key from the order of its first bytes beside the separators' prefix, and from its
+    /// head, which decides if it begins with the prefix.
+    #[inline]
+    fn range_by(&self, order: Ordering, head: impl FnOnce() -> u64) -> Range<usize> {
         let num_partitions = self.heads.len();
-        let Some(prefix) = self.prefix(index) else { return 0..0 };
-        match order_key.by_ref().take(prefix.len()).cmp(prefix.iter().copied()) {
+        match order {
             Ordering::Less => 0..0,
             Ordering::Greater => num_partitions..num_partitions,
-            Ordering::Equal => {
-                self.equal_to((0..8).fold(0, |head, _| head << 8 | u64::from(order_key.next().unwrap_or(0))))
-            }
+            Ordering::Equal => self.equal_to(head()),
         }
     }
 
-    /// Returns the bytes that all separators begin with; `None` if there are no separators.
+    /// Returns the bytes that all separators begin with; none if there are no separators.
     #[inline]
-    fn prefix<'a>(&self, index: &'a [u8]) -> Option<&'a [u8]> {
-        (!self.heads.is_empty()).then(|| &index::separator(index, self.heads.len(), 0)[..self.prefix_len])
+    fn prefix<'a>(&self, index: &'a [u8]) -> &'a [u8] {
+        if self.heads.is_empty() {
+            return &[];
+        }
+        &index::separator(index, self.heads.len(), 0)[..self.prefix_len]
     }
 
+    /// Returns the range of the separators whose heads equal `head`. An empty one lies where such separators would.
     #[inline]
     fn equal_to(&self, head: u64) -> Range<usize> {
         let start = self.heads.partition_point(|&other| other < head);
@@ -70,6 +76,7 @@ impl Heads {
     }
 }
 
+/// Returns the head of a byte string that begins with a prefix of `prefix_len` bytes.
 #[inline]
 fn head(string: &[u8], prefix_len: usize) -> u64 {
     bytes::u64_padded(string, prefix_len).swap_bytes()

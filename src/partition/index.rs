@@ -57,6 +57,7 @@ pub(super) struct Record {
 }
 
 impl Record {
+    /// Returns the bytes of the record.
     pub(super) fn encode(self) -> [u8; RECORD_LEN] {
         let mut record = [0; RECORD_LEN];
         bytes::put_u64(&mut record, 0, self.offset);
@@ -162,6 +163,7 @@ fn check_partitions(index: &[u8], facts: &Facts) -> Result<(), DecodeError> {
     }
 }
 
+/// Returns the error of a stored number that is not in `min..=max`.
 fn out_of_range(name: &'static str, value: u64, min: u64, max: u64) -> DecodeError {
     DecodeError::Parameter { name, value, min, max }
 }

@@ -46,6 +46,8 @@ impl PartitionLimit {
         self.entries_by(|bytes| policy.expected_num_keys(bytes))
     }
 
+    /// Returns the number of entries at which a partition is full. `of_bytes` returns the number that a block of some
+    /// length holds.
     fn entries_by(self, of_bytes: impl FnOnce(u64) -> u64) -> Result<u64, BuildError> {
         match self {
             // One entry always fits.
@@ -55,6 +57,7 @@ impl PartitionLimit {
     }
 }
 
+/// Returns the setting `asked` if it is legal.
 fn legal(name: &'static str, asked: u64, min: u64, max: u64) -> Result<u64, BuildError> {
     match (min..=max).contains(&asked) {
         true => Ok(asked),

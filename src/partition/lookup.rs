@@ -76,6 +76,7 @@ pub struct Index<B> {
 }
 
 impl<B: AsRef<[u8]>> Index<B> {
+    /// Checks an index of the family `tag`, and makes its heads.
     pub(super) fn open(bytes: B, tag: u8, options: &OpenOptions) -> Result<Self, DecodeError> {
         let index = bytes.as_ref();
         let facts = index::check(index, tag, options)?;
@@ -99,7 +100,7 @@ impl<B: AsRef<[u8]>> Index<B> {
         self.find_by(range, |separator| separator.cmp(order_key))
     }
 
-    /// [`Index::find`] for the order key of a pair, without allocating.
+    /// Returns the partition of [`Index::find`] for the order key of a pair, without allocating that key.
     pub(super) fn find_pair(&self, row: &[u8], column: &[u8]) -> Option<PartitionHandle> {
         #[cfg(feature = "std")]
         let range = self.heads.range_of_bytes(self.bytes.as_ref(), order::pair(row, column));
@@ -108,8 +109,9 @@ impl<B: AsRef<[u8]>> Index<B> {
         self.find_by(range, |separator| separator.iter().copied().cmp(order::pair(row, column)))
     }
 
-    /// Returns the first partition whose separator does not compare as less: the first such one of `range`, or the one
-    /// after it.
+    /// Returns the first partition whose separator is at least the order key; `None` if all separators are less.
+    /// `compare` returns the order of a separator beside that key. All separators before `range` must be less, and the
+    /// one after it, if there is one, must not: the search goes through `range` alone.
     #[inline]
     fn find_by(&self, range: Range<usize>, compare: impl Fn(&[u8]) -> Ordering) -> Option<PartitionHandle> {
         let (index, num_partitions) = (self.bytes.as_ref(), self.facts.num_partitions as usize);
@@ -124,11 +126,13 @@ impl<B: AsRef<[u8]>> Index<B> {
         (start < num_partitions).then(|| handle(index, start))
     }
 
+    /// Returns all partitions, in the order of keys.
     pub(super) fn partitions(&self) -> impl DoubleEndedIterator<Item = PartitionHandle> + ExactSizeIterator + '_ {
         (0..self.facts.num_partitions as usize).map(|partition| handle(self.bytes.as_ref(), partition))
     }
 }
 
+/// Returns the handle of a partition that exists, in a checked index, whose partitions' numbers have 32 bits.
 fn handle(index: &[u8], partition: usize) -> PartitionHandle {
     let Record { offset, len, .. } = Record::of(index, partition);
     PartitionHandle { number: partition as u32, offset, len }

@@ -26,11 +26,12 @@ pub struct KeysPart {
     /// The two entries that were added last, the later one first. If keys alternate with a prefix that they share, these
     /// are the last key and that prefix.
     recent: [Option<KeyHash>; 2],
-    /// That of a pair, kept for its memory.
+    /// The order key of the last pair, kept for its memory.
     order_key: Vec<u8>,
 }
 
 impl KeysPart {
+    /// Adds an entry, unless it is one of the two that were added last.
     #[inline]
     fn add(&mut self, hash: KeyHash) {
         let [last, before] = self.recent;
@@ -241,6 +242,7 @@ impl PartitionedBuilder<Keys> {
         }
     }
 
+    /// Adds entries at an order key, all to the same partition.
     fn add<E>(
         &mut self,
         order_key: &[u8],

@@ -160,7 +160,7 @@ impl<F: Family, B: AsRef<[u8]>> Partitioned<F, B> {
         F::find(&self.index, query)
     }
 
-    /// Returns what a loaded partition must be.
+    /// Returns the identity and the options that a loaded partition must match.
     fn expected(&self, number: u32) -> Expected<'_> {
         Expected::new(self.index.identity, number, &self.options)
     }
@@ -215,7 +215,7 @@ impl<F: Family, B: AsRef<[u8]>> Partitioned<F, B> {
 }
 
 impl<B> Partitioned<Keys, B> {
-    /// The hasher and the transform of all partitions, which make hashes of keys.
+    /// Returns the hasher and the transform of all partitions, which make hashes of keys.
     pub fn entry_hasher(&self) -> &EntryHasher {
         &self.index.facts.entries
     }

@@ -123,7 +123,8 @@ impl RangeFilterBuilder {
         Ok(out.len() - start)
     }
 
-    /// Appends the block, and returns its form.
+    /// Appends the block of all keys at `start`, where `out` ends: of integers, if the policy has a rate and the keys
+    /// permit it.
     fn append(&mut self, out: &mut Vec<u8>, start: usize) -> Result<(), BuildError> {
         out.resize(start + HEADER_LEN, 0);
         if self.keys.len() == 0 {

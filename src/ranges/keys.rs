@@ -25,6 +25,7 @@ impl Keys {
         BuildError::SelfCheck { hash: KeyHasher::new(0).hash(self.get(first)).get(), num_missing: num }
     }
 
+    /// Adds a key, unless it equals the one before it.
     pub(super) fn push(&mut self, key: &[u8]) {
         match self.num.checked_sub(1) {
             Some(last) => match bytes::compare(self.get(last), key) {
@@ -47,20 +48,23 @@ impl Keys {
     /// Makes room for one more key of at most `len` bytes.
     pub(super) fn try_reserve(&mut self, len: usize) -> Result<(), TryReserveError> {
         self.bytes.try_reserve(len)?;
-        // Its length may be the first other one.
+        // Its length may be the first that differs, which needs the ends of all keys.
         self.ends.try_reserve(self.num + 1 - self.ends.len())
     }
 
+    /// Returns the number of keys.
     pub(super) fn len(&self) -> usize {
         self.num
     }
 
+    /// Removes all keys, and keeps the memory.
     pub(super) fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
         (self.num, self.is_unsorted) = (0, false);
     }
 
+    /// Returns key number `index`, which must exist.
     #[inline]
     pub(super) fn get(&self, index: usize) -> &[u8] {
         if self.ends.is_empty() {

@@ -27,9 +27,9 @@ use std::vec::Vec;
 /// The length of the trailer of an internal key: sequence number and type.
 const TRAILER_LEN: usize = 8;
 
-/// Returns whether the bounds are in order, as in every scan that may find something: there are not two, or the lower
-/// one is below the upper one, or both are one key that neither excludes. Filters answer *maybe* for other bounds,
-/// which are a caller's mistake: swapped, of a descending scan, or made wrongly.
+/// Returns whether the bounds are in order, as are those of every scan that can find a key: one of them is unbounded,
+/// or the lower one is below the upper one, or both include the same key. Filters answer *maybe* for all other bounds,
+/// which are a mistake of the caller, such as the swapped bounds of a descending scan.
 ///
 /// ```
 /// use filterblock::range::are_ordered;
@@ -51,8 +51,8 @@ pub fn are_ordered(lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
     }
 }
 
-/// Returns bytes that have the order of a signed integer, whose bytes are given, the most significant first: the bytes
-/// of negative ones are below all others.
+/// Returns bytes whose order is that of signed integers: those of negative integers are below all others. `bytes` are
+/// the integer's own, the most significant first.
 ///
 /// ```
 /// use filterblock::range::order::signed;
@@ -68,8 +68,8 @@ pub const fn signed<const N: usize>(mut bytes: [u8; N]) -> [u8; N] {
     bytes
 }
 
-/// Returns the bytes of an integer, the most significant first, of those that a little-endian machine stores. What is
-/// signed is then made [`signed`].
+/// Returns the bytes of an integer with the most significant first. `bytes` are those that a little-endian machine
+/// stores. For a signed integer, pass the result to [`signed`].
 ///
 /// ```
 /// use filterblock::range::order::{little_endian, signed};

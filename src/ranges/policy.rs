@@ -175,6 +175,7 @@ impl RangePolicy {
         len.saturating_sub(HEADER_LEN as u64).max(len / 2)
     }
 
+    /// Returns the number of whole bytes that the bits of `num_keys` keys fill.
     fn len_of_bits(&self, num_keys: u64) -> u64 {
         (u128::from(num_keys) * self.millibits_per_key() / 8000).try_into().unwrap_or(u64::MAX)
     }
@@ -189,6 +190,7 @@ impl RangePolicy {
         ((u128::from(len) * 8000 + 7999) / self.millibits_per_key()).try_into().unwrap_or(u64::MAX)
     }
 
+    /// Returns the bits per key in thousandths.
     fn millibits_per_key(&self) -> u128 {
         match self.size {
             Size::MillibitsPerKey(millibits) => millibits.into(),

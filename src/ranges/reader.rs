@@ -24,7 +24,7 @@ pub struct RangeFilter<B> {
     block: B,
     /// `None` without keys.
     map: Option<Map>,
-    /// That of [`Map::Cut`].
+    /// The engine that searches [`Map::Cut`].
     engine: Engine,
     num_keys: u64,
 }
@@ -85,9 +85,7 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
     pub fn may_contain_range(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
         match &self.map {
             Some(Map::Integers(integers)) => integers.may_contain_range(self.payload(), lower, upper),
-            Some(Map::Cut(layout)) if are_ordered(lower, upper) => {
-                self.may_overlap(layout, |payload, bounds| cut::of_range(layout, payload, lower, upper, bounds))
-            }
+            Some(Map::Cut(layout)) if are_ordered(lower, upper) => self.may_overlap(layout, Span::Range(lower, upper)),
             Some(Map::Cut(_)) => true,
             None => !are_ordered(lower, upper),
         }
@@ -99,9 +97,7 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
     pub fn may_contain_prefix(&self, prefix: &[u8]) -> bool {
         match &self.map {
             Some(Map::Integers(integers)) => integers.may_contain_prefix(self.payload(), prefix),
-            Some(Map::Cut(layout)) => {
-                self.may_overlap(layout, |payload, bounds| cut::of_prefix(layout, payload, prefix, bounds))
-            }
+            Some(Map::Cut(layout)) => self.may_overlap(layout, Span::Prefix(prefix)),
             None => false,
         }
     }
@@ -136,6 +132,7 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
         Span::of(query).is_none_or(|span| self.may_have(span))
     }
 
+    /// Returns whether the table may have a key of `span`.
     #[inline]
     pub(super) fn may_have(&self, span: Span<'_>) -> bool {
         match span {
@@ -144,13 +141,12 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
         }
     }
 
-    /// Answers for the bounds that `encode` fills in, if it reports that there may be a key between them.
+    /// Returns whether a filter of cut keys may have a key of `span`, whose bounds are in order.
     #[inline]
-    fn may_overlap(&self, layout: &Layout, encode: impl FnOnce(&[u8], &mut Bounds) -> bool) -> bool {
+    fn may_overlap(&self, layout: &Layout, span: Span<'_>) -> bool {
         let (payload, mut bounds) = (self.payload(), Bounds::ALL);
-        encode(payload, &mut bounds)
-            && Range::new(&bounds.lower, &bounds.upper)
-                .is_some_and(|range| self.engine.may_overlap(&range, layout, payload))
+        range_of(layout, payload, span, &mut bounds)
+            .is_some_and(|range| self.engine.may_overlap(&range, layout, payload))
     }
 
     /// Begins a search of many tables, each of which is then [advanced](RangeFilter::advance) in turn. `bounds` must be
@@ -167,17 +163,13 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
                 Ok(search) => Probe::Codes { search, are_near: false },
                 Err(answer) => Probe::Known(answer),
             },
-            Some(Map::Cut(layout)) => {
-                let has_bounds = match span {
-                    Span::Range(lower, upper) => cut::of_range(layout, payload, lower, upper, bounds),
-                    Span::Prefix(prefix) => cut::of_prefix(layout, payload, prefix, bounds),
-                };
-                let range = Range::new(&bounds.lower, &bounds.upper).filter(|_| has_bounds);
-                range.map_or(Probe::Known(false), |range| match range.start(layout, payload) {
+            Some(Map::Cut(layout)) => match range_of(layout, payload, span, bounds) {
+                Some(range) => match range.start(layout, payload) {
                     Step::Below(place) => Probe::Group(place),
                     Step::Done(answer) => Probe::Known(answer),
-                })
-            }
+                },
+                None => Probe::Known(false),
+            },
         }
     }
 
@@ -309,6 +301,20 @@ impl<B> RangeFilter<B> {
             .flat_map(move |engine| maps.clone().into_iter().map(move |map| (engine, map)))
             .map(|(engine, map)| Self { engine, map, ..self.clone() })
     }
+}
+
+/// Returns the range of bits of `span` among cut keys; `None` if no key is in it. `bounds`, which must be those of all
+/// keys, are narrowed to those of the range.
+#[inline]
+fn range_of<'b>(layout: &Layout, payload: &[u8], span: Span<'_>, bounds: &'b mut Bounds) -> Option<Range<'b>> {
+    let may_have_keys = match span {
+        Span::Range(lower, upper) => cut::of_range(layout, payload, lower, upper, bounds),
+        Span::Prefix(prefix) => cut::of_prefix(layout, payload, prefix, bounds),
+    };
+    if !may_have_keys {
+        return None;
+    }
+    Range::new(&bounds.lower, &bounds.upper)
 }
 
 /// The output is one line, without the bytes.

@@ -7,11 +7,13 @@ use crate::query::Query;
 
 /// The number of tables whose searches go on in turns.
 pub(super) const WINDOW: usize = 16;
-/// The greatest length of filters that together stay near, where turns take as long as they save.
+/// The greatest product of a filter's length and the number of tables at which the filters are taken to be in a cache.
+/// There, turns take as long as they save.
 const MAX_NEAR_LEN: usize = 4 << 20;
 
-/// Queries each of `tables`, in order. The tables' cache misses overlap: each step of a search prefetches what its next
-/// step reads, and other tables have their turn meanwhile.
+/// Queries each of `tables`, and stores at its position in `answers` whether it may have what `query` names. The cache
+/// misses of the tables overlap: each step of a search prefetches what its next step reads, and other tables have their
+/// turn meanwhile.
 ///
 /// ```
 /// use filterblock::range::{RangeFilterBuilder, RangePolicy, probe_tables};
@@ -32,8 +34,7 @@ const MAX_NEAR_LEN: usize = 4 << 20;
 /// ```
 ///
 /// # Panics
-/// If the numbers of answers and tables differ, which is a defect of the caller, never of the blocks' bytes; and where
-/// [`RangeFilter::may_contain_range`] panics.
+/// Panics if the numbers of answers and tables differ. No bytes of a block make it panic.
 pub fn probe_tables<'a, B, I>(tables: I, query: Query<'_>, answers: &mut [bool])
 where
     B: AsRef<[u8]> + 'a,
@@ -42,16 +43,14 @@ where
     let (mut tables, num_tables) = (tables.into_iter(), answers.len());
     for answers in answers.chunks_mut(WINDOW) {
         let mut window = [None; WINDOW];
-        let window = &mut window[..answers.len()];
-        window.fill_with(|| Some(tables.next().expect(ONE_EACH)));
-        let tables = window.iter().flatten().copied();
-        let are_near = || tables.clone().all(|table| table.as_bytes().len().saturating_mul(num_tables) <= MAX_NEAR_LEN);
+        window[..answers.len()].fill_with(|| Some(tables.next().expect(ONE_EACH)));
+        let in_window = window.iter().flatten().copied();
         match Span::of(query) {
             None => answers.fill(true),
-            Some(span) if are_near() => {
-                tables.zip(answers).for_each(|(table, answer)| *answer = table.may_have(span));
+            Some(span) if in_window.clone().all(|table| is_near(table, num_tables)) => {
+                in_window.zip(answers).for_each(|(table, answer)| *answer = table.may_have(span));
             }
-            Some(span) => in_turns(tables, span, answers),
+            Some(span) => in_turns(in_window, span, answers),
         }
     }
     assert!(tables.next().is_none(), "{ONE_EACH}");
@@ -59,7 +58,12 @@ where
 
 const ONE_EACH: &str = "one answer for each table";
 
-/// Probes at most [`WINDOW`] tables.
+/// Returns whether `num_tables` filters as long as this one have at most [`MAX_NEAR_LEN`] bytes together.
+fn is_near<B: AsRef<[u8]>>(table: &RangeFilter<B>, num_tables: usize) -> bool {
+    table.as_bytes().len().saturating_mul(num_tables) <= MAX_NEAR_LEN
+}
+
+/// Probes at most [`WINDOW`] tables, each of which does one step of its search in each round.
 pub(super) fn in_turns<'a, B: AsRef<[u8]> + 'a>(
     tables: impl Iterator<Item = &'a RangeFilter<B>> + Clone,
     span: Span<'_>,

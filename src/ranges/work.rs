@@ -29,12 +29,13 @@ fn max_query(filter: &RangeFilter<Vec<u8>>) -> u64 {
     }
 }
 
-/// Big-endian bytes, as keys have them.
+/// Returns the number as a key: its bytes, the most significant first.
 fn big(number: u64) -> Vec<u8> {
     (0..8).map(|byte| (number >> (56 - 8 * byte)) as u8).collect()
 }
 
-/// Blocks of each form. Of integers the last have few buckets, all of which each query of many blocks searches.
+/// Returns blocks of each form. The last ones of integers have few buckets, all of which a query of many blocks
+/// searches.
 fn samples() -> Vec<Vec<u8>> {
     let policies =
         ["range:14", "range:4", "range:fpr=1%,len=1024", "range:fpr=50%,len=1", "range:fpr=0.01%,len=100000"];

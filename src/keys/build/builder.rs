@@ -316,7 +316,7 @@ impl FilterBlockBuilder {
         self.policy.entry_hasher()
     }
 
-    /// The policy.
+    /// Returns the policy by which the block is built.
     pub fn policy(&self) -> &FilterPolicy {
         &self.policy
     }

@@ -28,6 +28,7 @@ impl Params {
         stored[FLAGS_AT] & IS_INTEGERS != 0
     }
 
+    /// Returns the parameters as the header stores them.
     pub(in crate::ranges) fn encode(&self) -> [u8; PARAMS_LEN] {
         let mut out = [0; PARAMS_LEN];
         (out[0], out[FLAGS_AT], out[2]) = (self.width, IS_INTEGERS, self.log_block);

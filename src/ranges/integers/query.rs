@@ -72,16 +72,19 @@ impl Integers {
         &payload[..usize::from(self.params.prefix_len)]
     }
 
+    /// Returns the stored codes.
     #[inline(always)]
     fn codes<'a>(&'a self, payload: &'a [u8]) -> View<'a> {
         View::new(&self.codes, &payload[self.params.prefix_len.into()..])
     }
 
+    /// Returns the numbers that keys have after their prefix.
     #[inline(always)]
     fn numbers<'a>(&self, payload: &'a [u8]) -> Numbers<'a> {
         Numbers { prefix: self.prefix(payload), width: self.params.width.into() }
     }
 
+    /// Returns whether there may be a key between the bounds; true if they are not in order.
     #[inline]
     pub(in crate::ranges) fn may_contain_range(
         &self,
@@ -96,6 +99,7 @@ impl Integers {
         }
     }
 
+    /// Returns whether there may be a key that begins with `prefix`.
     #[inline]
     pub(in crate::ranges) fn may_contain_prefix(&self, payload: &[u8], prefix: &[u8]) -> bool {
         self.may_contain(payload, self.numbers(payload).of_prefix(prefix))
@@ -132,6 +136,7 @@ impl Integers {
         self.has_from(self.codes(payload), search.place, search.from, search.to)
     }
 
+    /// Returns whether there may be a key among the numbers of `range`; false if there is no range.
     #[inline(always)]
     fn may_contain(&self, payload: &[u8], range: Option<(u128, u128)>) -> bool {
         let Some((first, last)) = range else { return false };

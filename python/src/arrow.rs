@@ -7,12 +7,12 @@ use crate::numpy::unit;
 use pyo3::exceptions::{PyNotImplementedError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-/// Takes an array, or the chunks of one.
+/// Returns the keys of an array, or of all chunks of a chunked one.
 pub fn keys(array: &Bound<'_, PyAny>, odd: Odd) -> PyResult<Keys> {
     let mut columns = Vec::new();
     if array.hasattr("chunks")? {
         for chunk in array.getattr("chunks")?.try_iter()? {
-            columns.append(&mut keys(&chunk?, odd)?.columns);
+            columns.extend(keys(&chunk?, odd)?.columns);
         }
         return Ok(Keys { columns });
     }
@@ -21,7 +21,7 @@ pub fn keys(array: &Bound<'_, PyAny>, odd: Odd) -> PyResult<Keys> {
         return Err(PyTypeError::new_err(format!("keys are an array, not {name}")));
     };
     if let Some(extension) = kind.getattr_opt("extension_name")? {
-        // The equality of others need not be that of what stores them.
+        // Values of other extension types may be equal where the values that store them are not.
         return match extension.extract::<String>()?.as_str() {
             "arrow.uuid" => keys(&array.getattr("storage")?, odd),
             _ => Keys::not_indexable(array.len()?, kind.str()?.to_str()?, odd),
@@ -30,7 +30,7 @@ pub fn keys(array: &Bound<'_, PyAny>, odd: Odd) -> PyResult<Keys> {
     plain(array, kind.str()?.to_str()?, odd)
 }
 
-/// Takes an array whose type is Arrow's own.
+/// Returns the keys of an array whose type is Arrow's own.
 fn plain(array: &Bound<'_, PyAny>, type_name: &str, odd: Odd) -> PyResult<Keys> {
     let (kind, rest) = type_name.split_once(['[', '(', '<']).unwrap_or((type_name, ""));
     let len = array.len()?;

@@ -20,6 +20,7 @@ pub struct Batch {
 }
 
 impl Batch {
+    /// Removes all hashes, and keeps the memory.
     pub fn clear(&mut self) {
         self.hashes.clear();
         self.without.clear();

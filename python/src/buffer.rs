@@ -11,12 +11,13 @@ use pyo3::prelude::*;
 pub struct Bytes(PyBuffer<u8>);
 
 impl Bytes {
-    /// Takes a contiguous buffer of any format.
+    /// Returns the bytes of an object's contiguous buffer of any format.
     pub fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let view = object.py().import("builtins")?.getattr("memoryview")?.call1((object,))?;
         Ok(Self(PyBuffer::get(&view.call_method1("cast", ("B",))?)?))
     }
 
+    /// Returns the bytes as they are now.
     pub fn as_slice(&self) -> &[u8] {
         if self.0.item_count() == 0 {
             return &[];

@@ -82,6 +82,7 @@ impl Column {
             }
     }
 
+    /// Returns whether value number `at` is null.
     fn is_null(&self, at: usize) -> bool {
         let bit = self.offset + at;
         self.validity.as_ref().is_some_and(|bits| bits.as_slice()[bit / 8] >> (bit % 8) & 1 == 0)
@@ -189,6 +190,7 @@ fn date(days: i64) -> Value<'static> {
     i32::try_from(days).map_or(Value::NotIndexable, Value::Date)
 }
 
+/// Returns the value in the bytes of a fixed size.
 #[inline]
 fn fixed(bytes: &[u8], what: Fixed) -> Value<'_> {
     let count = |bytes| integer(bytes, true) as i64;

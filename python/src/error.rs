@@ -14,6 +14,7 @@ create_exception!(filterblock, DamagedError, DecodeError, "Bytes that no writer 
 create_exception!(filterblock, NewerError, DecodeError, "Bytes of a later version: upgrade this package.");
 create_exception!(filterblock, MismatchError, DecodeError, "An intact filter, but not the expected one.");
 
+/// Adds the exceptions to the module.
 pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     module.add("FilterBlockError", py.get_type::<FilterBlockError>())?;
@@ -25,6 +26,7 @@ pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("MismatchError", py.get_type::<MismatchError>())
 }
 
+/// Returns the exception for bytes that are not used as a filter, by the class of the error.
 pub fn of_decode(error: filterblock::DecodeError) -> PyErr {
     match error.class() {
         DecodeErrorClass::Damaged => DamagedError::new_err(error.to_string()),
@@ -34,6 +36,7 @@ pub fn of_decode(error: filterblock::DecodeError) -> PyErr {
     }
 }
 
+/// Returns the exception for a filter that could not be built.
 pub fn of_build(error: filterblock::BuildError) -> PyErr {
     match error {
         filterblock::BuildError::Empty => empty(),
@@ -41,7 +44,8 @@ pub fn of_build(error: filterblock::BuildError) -> PyErr {
     }
 }
 
-/// The error of a filter that would deny every key, though the caller did not state that the table has none.
+/// Returns the exception for a filter that would deny every key, though the caller did not state that the table has no
+/// keys.
 pub fn empty() -> PyErr {
     BuildError::new_err(
         "no key was given: an iterator that was used before gives none. A filter without keys denies every key; \
@@ -49,6 +53,7 @@ pub fn empty() -> PyErr {
     )
 }
 
+/// Returns the exception for a set that could not be built.
 pub fn of_set_build(error: SetBuildError) -> PyErr {
     match error {
         SetBuildError::Decode(error) => of_decode(error),
@@ -57,6 +62,7 @@ pub fn of_set_build(error: SetBuildError) -> PyErr {
     }
 }
 
+/// Returns the exception for bytes that cannot be allocated.
 pub fn memory(num_bytes: usize) -> PyErr {
     PyMemoryError::new_err(format!("no memory for {num_bytes} bytes"))
 }
@@ -64,7 +70,7 @@ pub fn memory(num_bytes: usize) -> PyErr {
 /// The longest representation of a value in a message, in characters.
 const MAX_REPR: usize = 60;
 
-/// The error of a key that no filter can have: its position, value and type.
+/// Returns the exception for a key that no filter can have, with its position, value and type.
 pub fn of_key(position: usize, key: &Bound<'_, PyAny>) -> PyErr {
     let name = key.get_type().fully_qualified_name().map_or_else(|_| "object".into(), |name| name.to_string());
     let text = key.repr().map_or_else(|_| "?".into(), |text| text.to_string_lossy().into_owned());
@@ -75,7 +81,7 @@ pub fn of_key(position: usize, key: &Bound<'_, PyAny>) -> PyErr {
     PyTypeError::new_err(format!("key {position}, {text}, of type {name}, {WITHOUT_ENTRY}"))
 }
 
-/// The error of a value of an array whose type has entries.
+/// Returns the exception for a value without an entry, of an array whose type has entries.
 pub fn of_array_key(position: usize, keys: &Bound<'_, PyAny>) -> PyErr {
     let type_name = ["type", "dtype"].into_iter().find_map(|name| keys.getattr(name).ok()?.str().ok());
     let type_name = type_name.map_or_else(|| "?".into(), |name| name.to_string_lossy().into_owned());
@@ -85,7 +91,7 @@ pub fn of_array_key(position: usize, keys: &Bound<'_, PyAny>) -> PyErr {
     ))
 }
 
-/// The error of an array none of whose values a filter can have.
+/// Returns the exception for an array none of whose values a filter can have.
 pub fn of_type(type_name: &str) -> PyErr {
     PyTypeError::new_err(format!("an array of type {type_name} {WITHOUT_ENTRY}"))
 }

@@ -19,6 +19,7 @@ enum Failure {
 }
 
 impl Failure {
+    /// Returns the exception for a build from `keys`.
     fn of(self, keys: &Bound<'_, PyAny>) -> PyErr {
         match self {
             Self::Memory(num_bytes) => error::memory(num_bytes),
@@ -92,12 +93,14 @@ pub struct Filter {
 }
 
 impl Filter {
-    fn answer(&self, value: Option<Scalar>) -> bool {
+    /// Returns whether the filter may have the entry of a value, or that of its [`twin`], which equals it in Python; it
+    /// is true for a null, which has no entry.
+    fn may_have(&self, value: Option<Scalar>) -> bool {
         let value = value.unwrap_or(Scalar::NotIndexable);
         self.has_entry(value.value()) || twin(value.value()).is_some_and(|twin| self.has_entry(twin))
     }
 
-    /// Whether the filter may have the value's entry; true if it has none.
+    /// Returns whether the filter may have the value's entry; true if it has none.
     #[inline]
     fn has_entry(&self, value: Value<'_>) -> bool {
         let mut buffer = EntryBuffer::default();
@@ -118,7 +121,7 @@ impl Filter {
         if let Ok(bytes) = key.cast_exact::<PyBytes>() {
             return Ok(self.filter.may_contain(bytes.as_bytes()));
         }
-        Ok(self.answer(Scalar::of(key, Odd::Maybe)?))
+        Ok(self.may_have(Scalar::of(key, Odd::Maybe)?))
     }
 
     /// Whether the filter's table may have the key; also ``key in filter``.

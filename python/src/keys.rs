@@ -32,7 +32,7 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// Takes an array of NumPy or Arrow, or any iterable of Python's values.
+    /// Returns the keys of an array of NumPy or Arrow, or of any iterable of Python's values.
     pub fn of(object: &Bound<'_, PyAny>, odd: Odd) -> PyResult<Self> {
         refuse_single(object)?;
         refuse_table(object)?;
@@ -54,7 +54,7 @@ impl Keys {
         Self::of_iterable(object, odd)
     }
 
-    /// Takes an iterable of Python's values.
+    /// Returns the keys of an iterable of Python's values.
     pub fn of_iterable(object: &Bound<'_, PyAny>, odd: Odd) -> PyResult<Self> {
         let mut scalars = Vec::new();
         for (position, item) in object.try_iter()?.enumerate() {
@@ -87,11 +87,11 @@ impl Keys {
         }
     }
 
-    /// Takes a series, an index or an array of pandas. Whatever it calls missing is null.
+    /// Returns the keys of a series, an index or an array of pandas. Whatever pandas calls missing is null.
     fn of_pandas(object: &Bound<'_, PyAny>, odd: Odd) -> PyResult<Self> {
         let py = object.py();
         let series = match py.import("pandas")?.call_method1("Series", (object,)) {
-            // An index of several levels, whose values are tuples.
+            // It is an index of several levels, whose values are tuples.
             Err(error) if error.is_instance_of::<PyNotImplementedError>(py) => {
                 return Self::not_indexable(object.len()?, object.get_type().name()?.to_str()?, odd);
             }
@@ -114,7 +114,7 @@ impl Keys {
         Self::of_iterable(&values.call_method1("where", (is_there, py.None()))?.call_method0("tolist")?, odd)
     }
 
-    /// Takes an object that gives its values to Arrow, such as a series of Polars.
+    /// Returns the keys of an object that gives its values to Arrow, such as a series of Polars.
     fn of_arrow_producer(object: &Bound<'_, PyAny>, odd: Odd) -> PyResult<Self> {
         let dtype = object.getattr_opt("dtype")?.map(|dtype| dtype.str()).transpose()?;
         let dtype = dtype.map_or_else(|| "?".into(), |dtype| dtype.to_string_lossy().into_owned());
@@ -127,13 +127,13 @@ impl Keys {
         match py.import("pyarrow")?.call_method1(name, (object,)) {
             Ok(array) => arrow::keys(&array, odd),
             Err(error) if error.is_instance_of::<PyMemoryError>(py) => Err(error),
-            // Types of the producer's own, such as integers of 128 bits.
+            // The type is the producer's own, such as integers of 128 bits.
             Err(error) if error.is_instance_of::<PyException>(py) => Self::not_indexable(object.len()?, &dtype, odd),
             Err(error) => Err(error),
         }
     }
 
-    /// Takes a `memoryview` of integers.
+    /// Returns the keys of a `memoryview` of integers.
     fn of_buffer(view: &Bound<'_, PyAny>) -> PyResult<Self> {
         let format: String = view.getattr("format")?.extract()?;
         let num_dimensions: usize = view.getattr("ndim")?.extract()?;

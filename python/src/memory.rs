@@ -23,9 +23,11 @@ pub fn can_have(num_bytes: usize) -> Result<(), usize> {
 
 /// Returns the memory that a block of `num_entries` needs to be finished and returned.
 pub fn of_finish(policy: &FilterPolicy, num_entries: u64) -> usize {
+    // Where the policy permits no such block, finishing reports the error.
     let block = policy.expected_block_len(num_entries).unwrap_or(0);
     let bytes = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
     let working = bytes(num_entries).saturating_mul(BYTES_PER_ENTRY);
+    // The block, and the copy that Python gets.
     bytes(block).saturating_mul(2).saturating_add(working).saturating_add(FIXED_BYTES)
 }
 

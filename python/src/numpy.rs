@@ -31,11 +31,11 @@ pub fn time_of(dtype: &Bound<'_, PyAny>) -> PyResult<Option<Fixed>> {
     })
 }
 
-/// Takes a `datetime64`.
+/// Returns the value of a `datetime64`; `None` for `NaT`, which is not a time.
 pub fn time(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
     let count = object.call_method1("astype", ("int64",))?.extract::<i64>()?;
     if count == i64::MIN {
-        return Ok(None); // not a time
+        return Ok(None); // `NaT`
     }
     let date = |days| i32::try_from(days).map_or(Scalar::NotIndexable, Scalar::Date);
     Ok(Some(match time_of(&object.getattr("dtype")?)? {
@@ -45,13 +45,13 @@ pub fn time(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
     }))
 }
 
-/// Takes an array of one dimension. Masked values and `NaT` are null.
+/// Returns the keys of an array of one dimension. Masked values and `NaT` are null.
 pub fn keys(object: &Bound<'_, PyAny>, odd: Odd) -> PyResult<Keys> {
     let numpy = object.py().import("numpy")?;
     let array = numpy.call_method1("asanyarray", (object,))?;
     let masked = numpy.getattr("ma")?;
     let is_masked = array.is_instance(&masked.getattr("MaskedArray")?)?;
-    // As NumPy itself has it: a subclass may state another length.
+    // The same values as an array of NumPy's own class: a subclass may report another length.
     let data = masked.call_method1("getdata", (&array, false))?;
     let num_dimensions: usize = data.getattr("ndim")?.extract()?;
     if num_dimensions != 1 {
@@ -61,37 +61,49 @@ pub fn keys(object: &Bound<'_, PyAny>, odd: Odd) -> PyResult<Keys> {
     }
     let (dtype, len) = (data.getattr("dtype")?, data.len()?);
     let kind: String = dtype.getattr("kind")?.extract()?;
-    let what = match kind.as_str() {
-        "i" => Some(Fixed::Signed),
-        "u" => Some(Fixed::Unsigned),
-        "M" => time_of(&dtype)?,
-        // Plain bytes, whose zeros at the end count. Dtypes of other packages have this kind, too, such as bfloat16.
-        "V" if dtype.getattr("char")?.extract::<String>()? == "V"
-            && dtype.getattr("names")?.is_none()
-            && dtype.getattr("itemsize")?.extract::<usize>()? > 0 =>
-        {
-            Some(Fixed::Binary)
-        }
-        // Text and bytes of fixed size, and objects, are copied. What is masked is `None` in the list. A subclass may show
-        // other values than it has, as `chararray` leaves out spaces at the end.
-        "U" | "S" | "O" | "T" => {
-            let is_shown = is_masked || array.get_type().is(data.get_type());
-            let values = if is_shown { array.call_method0("tolist")? } else { array };
-            return Keys::of_iterable(&values, odd);
-        }
-        _ => None,
-    };
-    let Some(what) = what else { return Keys::not_indexable(len, dtype.str()?.to_str()?, odd) };
+    if matches!(kind.as_str(), "U" | "S" | "O" | "T") {
+        // Text and bytes of fixed size, and objects, are copied. Masked values are `None` in the list. A subclass may
+        // show other values than it has, as `chararray` leaves out spaces at the end.
+        let is_shown = is_masked || array.get_type().is(data.get_type());
+        let values = if is_shown { array.call_method0("tolist")? } else { array };
+        return Keys::of_iterable(&values, odd);
+    }
+    let Some(what) = fixed(&dtype, &kind)? else { return Keys::not_indexable(len, dtype.str()?.to_str()?, odd) };
     if len == 0 {
         return Ok(Keys::of_scalars(Vec::new()));
     }
-    let data = native(&numpy.call_method1("ascontiguousarray", (data,))?)?;
     let mask = if is_masked { Some(masked.call_method1("getmaskarray", (&array,))?) } else { None };
+    of_fixed(&data, &kind, what, mask)
+}
+
+/// Returns the kind of the values of a dtype of this `kind`; `None` if they have no entries.
+fn fixed(dtype: &Bound<'_, PyAny>, kind: &str) -> PyResult<Option<Fixed>> {
+    Ok(match kind {
+        "i" => Some(Fixed::Signed),
+        "u" => Some(Fixed::Unsigned),
+        "M" => time_of(dtype)?,
+        "V" if is_plain_bytes(dtype)? => Some(Fixed::Binary),
+        _ => None,
+    })
+}
+
+/// Returns whether the values of a dtype of kind `V` are plain bytes, whose zeros at the end count. Records and some
+/// dtypes of other packages, such as bfloat16, are of this kind, too.
+fn is_plain_bytes(dtype: &Bound<'_, PyAny>) -> PyResult<bool> {
+    Ok(dtype.getattr("char")?.extract::<String>()? == "V"
+        && dtype.getattr("names")?.is_none()
+        && dtype.getattr("itemsize")?.extract::<usize>()? > 0)
+}
+
+/// Returns the keys of an array of values of a fixed size, of one dimension and at least one. Those of `mask` are null.
+fn of_fixed(data: &Bound<'_, PyAny>, kind: &str, what: Fixed, mask: Option<Bound<'_, PyAny>>) -> PyResult<Keys> {
+    let (numpy, len) = (data.py().import("numpy")?, data.len()?);
+    let data = native(&numpy.call_method1("ascontiguousarray", (data,))?)?;
     let is_null = nulls(mask, if kind == "M" { Some(&data) } else { None })?;
     let validity = is_null.map(|is_null| bits(&numpy.call_method1("logical_not", (is_null,))?)).transpose()?;
     let width: usize = data.getattr("itemsize")?.extract()?;
     // Arrays of times or of plain bytes do not export buffers.
-    let data = match kind.as_str() {
+    let data = match kind {
         "M" => data.call_method1("view", ("int64",))?,
         "V" => data.call_method1("view", ("uint8",))?,
         _ => data,

@@ -14,7 +14,7 @@ type Object<'py> = pyo3::Bound<'py, PyAny>;
 const ENCODE: &str =
     "is neither text nor bytes; of integers give number.to_bytes(8, \"big\"), plus 2**63 if some are negative";
 
-/// Takes an array or an iterable of text or bytes.
+/// Returns the keys of an array or an iterable of text or bytes.
 pub fn keys(object: &Object<'_>) -> PyResult<Keys> {
     // NumPy takes the zeros off the end of such bytes, which changes their order.
     if object.getattr_opt("dtype")?.and_then(|dtype| dtype.getattr("kind").ok()?.extract::<String>().ok()).as_deref()
@@ -71,6 +71,7 @@ pub fn bound(object: Option<&Object<'_>>, is_included: bool) -> PyResult<Bound<V
     Ok(if is_included { Bound::Included(bytes) } else { Bound::Excluded(bytes) })
 }
 
+/// Returns the bound over borrowed bytes.
 pub fn as_slices(bound: &Bound<Vec<u8>>) -> Bound<&[u8]> {
     bound.as_ref().map(Vec::as_slice)
 }

@@ -60,8 +60,9 @@ pub fn build_range_partitions<'py>(
     let policy = policy::parse_ranges(policy)?;
     let keys = ordered::keys(keys)?;
     let expected = usize::try_from(policy.expected_block_len(keys.len() as u64)).unwrap_or(usize::MAX);
-    let place = Place { partition_bytes, offset, context, allow_empty };
-    build::<Ranges>(py, &keys, &policy, expected.saturating_mul(3), place)
+    // The partitions are in a vector that grows by doubling, and Python gets a copy.
+    let memory = expected.saturating_mul(3);
+    build::<Ranges>(py, &keys, &policy, memory, Place { partition_bytes, offset, context, allow_empty })
 }
 
 /// How the partitions of a table are stored.
@@ -108,6 +109,7 @@ fn build<'py, F: BuildFamily<Policy: Sync>>(
     Ok((memory::to_python(py, &blocks)?, memory::to_python(py, &index)?))
 }
 
+/// Returns the exception for partitions that could not be built.
 fn of_build(error: PartitionBuildError<Infallible>) -> PyErr {
     match error {
         PartitionBuildError::Empty => error::empty(),
@@ -149,6 +151,7 @@ struct Kept<F: Family> {
 }
 
 impl<F: Family> Kept<F> {
+    /// Opens an index, of which no partition is loaded yet.
     fn open(index: &Bound<'_, PyAny>, load: Py<PyAny>, options: OpenOptions) -> PyResult<Self> {
         let bytes = crate::buffer::Bytes::of(index)?;
         memory::ask(bytes.as_slice().len())?;
@@ -172,6 +175,7 @@ impl<F: Family> Kept<F> {
         Ok(Arc::clone(place.get_or_init(|| opened)))
     }
 
+    /// Returns whether the table may have what `query` names, and loads the partitions that this takes.
     fn may_match(&self, py: Python<'_>, query: Query<'_>) -> PyResult<bool> {
         self.filter.may_match(query, |partition| self.partition(py, partition)).map_err(|error| match error {
             PartitionError::Load { error, .. } => error,
@@ -180,6 +184,7 @@ impl<F: Family> Kept<F> {
         })
     }
 
+    /// Returns the representation of a filter of the class `name`.
     fn repr(&self, name: &str) -> String {
         let (num_keys, num_partitions) = (self.filter.num_entries(), self.opened.len());
         format!("<filterblock.{name} of {num_keys} keys, {num_partitions} partitions>")

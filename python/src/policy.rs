@@ -25,6 +25,7 @@ pub fn parse(text: &str, secret_key: Option<&Bound<'_, PyAny>>) -> PyResult<Filt
     }
 }
 
+/// Returns the hasher of a secret key, if there is one.
 fn hasher(secret_key: Option<&Bound<'_, PyAny>>) -> PyResult<Option<KeyHasher>> {
     let Some(object) = secret_key else { return Ok(None) };
     let key = match (object.cast::<PyBytes>(), object.cast::<PyByteArray>()) {
@@ -41,7 +42,7 @@ fn hasher(secret_key: Option<&Bound<'_, PyAny>>) -> PyResult<Option<KeyHasher>> 
     }
 }
 
-/// The hasher of a set's entries; `None` if the set's own seed is taken.
+/// Returns the hasher that a reader expects; `None` if it takes the seed that is stored.
 pub fn expected_hasher(policy: Option<&str>, secret_key: Option<&Bound<'_, PyAny>>) -> PyResult<Option<KeyHasher>> {
     match policy {
         Some(policy) => Ok(Some(parse(policy, secret_key)?.hasher().clone())),
@@ -49,7 +50,7 @@ pub fn expected_hasher(policy: Option<&str>, secret_key: Option<&Bound<'_, PyAny
     }
 }
 
-/// The options by which a block is opened.
+/// Returns the options by which a block is opened.
 pub fn options(policy: Option<&str>, secret_key: Option<&Bound<'_, PyAny>>, context: u64) -> PyResult<OpenOptions> {
     let options = OpenOptions::new().with_context(context);
     Ok(match expected_hasher(policy, secret_key)? {

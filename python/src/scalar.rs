@@ -23,6 +23,7 @@ pub enum Scalar {
 }
 
 impl Scalar {
+    /// Returns the value, which borrows the bytes.
     pub fn value(&self) -> Value<'_> {
         match *self {
             Self::Int(value) => Value::Int(value),
@@ -83,7 +84,7 @@ impl Scalar {
         Ok(Some(bytes.filter(|_| is_plain).map_or(Self::NotIndexable, Self::Binary)))
     }
 
-    /// Types that are recognised by name, so that no module is imported for them.
+    /// Returns the value of an object whose type is recognised by its name, so that no module is imported for it.
     fn of_other(object: &Bound<'_, PyAny>, odd: Odd) -> PyResult<Option<Self>> {
         let kind = object.get_type();
         let name = kind.fully_qualified_name()?.to_string();
@@ -129,12 +130,14 @@ fn compares_as<'py, T: PyTypeInfo>(object: &Bound<'py, PyAny>) -> PyResult<bool>
     Ok(kind.is(&base) || is_of_numpy(object) || kind.getattr("__eq__")?.is(&base.getattr("__eq__")?))
 }
 
-/// `numpy.str_` and `numpy.bytes_` are subclasses that compare as theirs do, except for zeros at the end.
+/// Returns whether the object is a `numpy.str_` or `numpy.bytes_`. They compare as `str` and `bytes` do, except
+/// for zeros at the end.
 fn is_of_numpy(object: &Bound<'_, PyAny>) -> bool {
     let name = object.get_type().fully_qualified_name();
     name.is_ok_and(|name| matches!(&*name.to_string_lossy(), "numpy.str_" | "numpy.bytes_"))
 }
 
+/// Returns whether the object's equality counts all of its bytes: NumPy's own leaves out zeros at the end.
 fn has_own_end(object: &Bound<'_, PyAny>, bytes: &[u8]) -> bool {
     bytes.last() != Some(&0) || !is_of_numpy(object)
 }
@@ -160,11 +163,11 @@ pub fn is_text_or_bytes(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     })
 }
 
-/// A timestamp of pandas, or what it calls missing.
+/// Returns the value of an object of pandas: a timestamp, or `None` for what pandas calls missing.
 fn of_pandas(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<Scalar>> {
     match name.rsplit('.').next() {
         Some("NaTType" | "NAType") => Ok(None),
-        // There is an error where nanoseconds of 64 bits do not reach.
+        // `value` raises an error for times that 64 bits of nanoseconds cannot hold.
         Some("Timestamp") => Ok(Some(match object.getattr("value").and_then(|value| value.extract::<i64>()) {
             Ok(count) if object.getattr("tzinfo")?.is_none() => Scalar::LocalTimestamp(count, TimeUnit::Nanosecond),
             Ok(count) => Scalar::Instant(count, TimeUnit::Nanosecond),
@@ -174,7 +177,7 @@ fn of_pandas(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<Scalar>> 
     }
 }
 
-/// A value of Arrow, as the array that has it alone.
+/// Returns the value of a scalar of Arrow, by way of an array that has it alone.
 fn of_arrow(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
     let options = PyDict::new(object.py());
     options.set_item("type", object.getattr("type")?)?;
@@ -187,6 +190,7 @@ fn of_arrow(object: &Bound<'_, PyAny>) -> PyResult<Option<Scalar>> {
     Ok(scalar)
 }
 
+/// Returns the value of an integer; not indexable beyond 128 bits.
 fn int(object: &Bound<'_, PyAny>) -> Scalar {
     match (object.extract::<i64>(), object.extract::<i128>()) {
         (Ok(value), _) => Scalar::Int(value),
@@ -195,6 +199,7 @@ fn int(object: &Bound<'_, PyAny>) -> Scalar {
     }
 }
 
+/// Returns the value of a `decimal.Decimal`; not indexable if it is not finite, or its digits or its scale do not fit.
 fn decimal(object: &Bound<'_, PyAny>) -> PyResult<Scalar> {
     let parts = object.call_method0("as_tuple")?;
     let (sign, digits, exponent) = (parts.getattr("sign")?, parts.getattr("digits")?, parts.getattr("exponent")?);
@@ -221,13 +226,14 @@ fn has_two_offsets(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(!other.call_method0("utcoffset")?.eq(object.call_method0("utcoffset")?)?)
 }
 
-/// Microseconds since 1970-01-01, of UTC or of the calendar.
+/// Returns the number of microseconds from the start of 1970 to a `datetime`: in UTC if it has a zone, otherwise in its
+/// own calendar.
 fn microseconds(object: &Bound<'_, PyAny>, is_aware: bool) -> PyResult<i64> {
     let py = object.py();
     let datetime = py.import("datetime")?;
-    let epoch = datetime.getattr("datetime")?;
     let zone = if is_aware { datetime.getattr("timezone")?.getattr("utc")? } else { py.None().into_bound(py) };
-    let since = object.call_method1("__sub__", (epoch.call1((1970, 1, 1, 0, 0, 0, 0, zone))?,))?;
+    let epoch = datetime.getattr("datetime")?.call1((1970, 1, 1, 0, 0, 0, 0, zone))?;
+    let since = object.call_method1("__sub__", (epoch,))?;
     let field = |name: &str| since.getattr(name)?.extract::<i64>();
     Ok((field("days")? * 86_400 + field("seconds")?) * 1_000_000 + field("microseconds")?)
 }

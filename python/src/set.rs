@@ -35,7 +35,7 @@ pub fn file_identity(parts: Vec<Bound<'_, PyAny>>) -> PyResult<u64> {
     Ok(filterblock_set::file_identity(&parts))
 }
 
-/// A part of an identity: text, bytes, or a number's digits.
+/// Returns the bytes of part number `at` of an identity: those of text, byte strings, or a number's digits.
 fn part_of(at: usize, object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     let bytes = if let Ok(text) = object.cast::<PyString>() {
         text.to_str()?.as_bytes().to_vec()
@@ -47,7 +47,7 @@ fn part_of(at: usize, object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
         let is_bool = object.is_instance_of::<PyBool>();
         match Scalar::of(object, Odd::Maybe)? {
             Some(Scalar::Int(number)) if !is_bool => number.to_string().into_bytes(),
-            // Beyond 128 bits, too.
+            // Integers beyond 64 bits have digits, too.
             _ if object.is_instance_of::<PyInt>() && !is_bool => {
                 object.call_method0("__repr__")?.extract::<String>()?.into()
             }
@@ -66,7 +66,7 @@ fn part_of(at: usize, object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     }
 }
 
-/// Reads a range of the object. Called without any lock, since it is the caller's code.
+/// Reads a range of the object by the caller's code, so it must be called without any lock.
 fn fetch(py: Python<'_>, fetch: &Bound<'_, PyAny>, range: Range<u64>) -> PyResult<Vec<u8>> {
     let bytes = fetch.call1((range.start, range.end))?;
     let bytes = crate::buffer::Bytes::of(&bytes)?;
@@ -83,25 +83,29 @@ pub struct FilterSet {
 pub type FileList = Vec<(String, u64)>;
 
 impl FilterSet {
+    /// Returns the query of the keys, and the selection of the files.
     fn prepare(&self, column: &str, keys: &Bound<'_, PyAny>, files: &FileList) -> PyResult<(Query, Selection)> {
         let values = values_of(keys)?;
         let query = self.set.query(column.as_bytes(), values.iter().map(Scalar::value));
         Ok((query, self.select(files)))
     }
 
+    /// Returns the selection of the files.
     fn select(&self, files: &FileList) -> Selection {
         self.set.select(files.iter().map(|(name, identity)| (name.as_str(), *identity)))
     }
 
+    /// Returns the answers for each key and file, if there is memory for them.
     fn answer(&self, py: Python<'_>, query: &Query, selection: &Selection) -> PyResult<Answers> {
-        // An answer for each key and file, of those asked and of those known.
+        // There is an answer for each key and file, both of the selection's files and of the set's.
         let num_files = selection.num_files().saturating_add(self.set.files().count());
         memory::ask(query.num_keys().saturating_mul(num_files))?;
         Ok(py.detach(|| self.set.answer(query, selection)))
     }
 }
 
-/// One key, or many. An iterator that yields none may have been used before: what it had is *maybe*.
+/// Returns the values of one key, or of many. An iterator that yields none may have been used before: its keys are
+/// *maybe*.
 fn values_of(keys: &Bound<'_, PyAny>) -> PyResult<Vec<Scalar>> {
     let value = Scalar::of(keys, Odd::Maybe)?;
     let is_many =
@@ -118,6 +122,7 @@ fn values_of(keys: &Bound<'_, PyAny>) -> PyResult<Vec<Scalar>> {
     Ok(values)
 }
 
+/// Returns the mask of some answers.
 fn mask<'py>(py: Python<'py>, answers: &[bool]) -> PyResult<Bound<'py, PyAny>> {
     mask::of(py, answers.len(), |bytes| mask::write(answers, bytes))
 }

@@ -33,11 +33,22 @@ impl From<SetBuildError> for Failure {
 }
 
 impl FilterSetBuilder {
+    /// Calls `work` on the builder, without the interpreter.
     fn with<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut SetBuilder) -> T + Send) -> T {
         py.detach(|| work(&mut self.builder.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 
-    /// Adds a file. Returns the columns for which it has a filter.
+    /// Returns an error unless there is memory for the filter of the column with most values.
+    fn check_memory(&self, values: &[(usize, Keys)]) -> Result<(), Failure> {
+        let most = values.iter().map(|(_, keys)| keys.len()).max().unwrap_or(0);
+        // The hashes are in a vector that grows by doubling.
+        let hashes = most.saturating_mul(2 * size_of::<u64>());
+        let needed = memory::of_finish(&self.policy, most as u64).saturating_add(hashes);
+        memory::can_have(needed).map_err(Failure::Memory)
+    }
+
+    /// Adds a file with `values`, the numbers of columns and all keys of each. Returns the numbers of those columns for
+    /// which it has a filter.
     fn add(
         &self,
         builder: &mut SetBuilder,
@@ -46,12 +57,10 @@ impl FilterSetBuilder {
         values: &[(usize, Keys)],
         allow_empty: bool,
     ) -> Result<Vec<usize>, Failure> {
-        let most = values.iter().map(|(_, keys)| keys.len()).max().unwrap_or(0);
-        let hashes = most.saturating_mul(2 * size_of::<u64>());
-        memory::can_have(memory::of_finish(&self.policy, most as u64).saturating_add(hashes))
-            .map_err(Failure::Memory)?;
+        self.check_memory(values)?;
         let mut file = builder.file(name, identity)?;
         for (column, keys) in values {
+            // A value that cannot be looked up leaves the column without a filter: later ones need not be hashed.
             let mut is_whole = true;
             keys.for_each(|value| match value {
                 Some(value) if is_whole => is_whole = file.add(*column, value),
@@ -129,7 +138,7 @@ impl FilterSetBuilder {
         let bytes = crate::buffer::Bytes::of(data)?;
         let bytes = bytes.as_slice();
         memory::ask(bytes.len())?;
-        // Asked before the lock is held.
+        // `keep` is called before the lock is taken.
         let kept = match keep {
             None => None,
             Some(keep) => {
@@ -177,6 +186,7 @@ impl FilterSetBuilder {
 }
 
 impl FilterSetBuilder {
+    /// Returns the names of a set's files.
     fn names_of(&self, set: &[u8]) -> PyResult<Vec<Vec<u8>>> {
         let opened = filterblock_set::FilterSet::open(set.len() as u64, set, Some(self.policy.hasher()));
         match opened.map_err(error::of_decode)? {

@@ -77,7 +77,8 @@ impl<'a> CompactFrameReader<'a> {
         Ok(Self { frame, payload_len, layout, entries: expected.as_ref(), kind })
     }
 
-    /// Answers like [`CompactFrameReader::may_contain`] for the hash of an entry under [`CompactFrameReader::hasher`].
+    /// Answers like [`CompactFrameReader::may_contain`] for the hash of an entry under
+    /// [`CompactFrameReader::entry_hasher`].
     ///
     /// # Panics
     /// In builds with debug assertions, if `hash` was made by another hasher: a defect of the caller.

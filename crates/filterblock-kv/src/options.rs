@@ -435,7 +435,7 @@ impl StoreOptions {
 
 impl Default for StoreOptions {
     /// Filters of 10 bits per key for rows and for cells, of the kind that costs least at the table's level
-    /// ([`Workload::of_level`]).
+    /// ([`Workload::with_level`]).
     fn default() -> Self {
         let policy = FilterPolicy::auto(FilterSize::MillibitsPerKey(10_000), Workload::default()).ok();
         Self::without_filters().with_filter(Purpose::Row, policy.clone()).with_filter(Purpose::RowColumn, policy)

@@ -78,14 +78,26 @@
 //! | `extra` | the distinguishing bits and `extra` more | a bit halves the intervals where keys lie close together: gaps in a series, absent rows of a group |
 //! | `least` | no fewer than `least` bits | a bit halves the intervals where keys are sparse, and with them the share of random ranges that pass |
 //! | `longer` | `least` + 1, the first `longer` leaves of each group | the rest of the budget, of which a whole bit for every leaf would be too much |
-//! | joined leaves | the distinguishing bits of a node with several keys | a budget that is too small to distinguish every key; a bit for each leaf states whether it is joined |
+//! | joined leaves | the distinguishing bits of a node with several keys | bits for other leaves, where budgets are too small to distinguish every key; a bit for each leaf states whether it is joined |
 //!
 //! Neither `extra` nor `least` will do alone. `least` is one depth for the whole table: in a table of series it
 //! separates the series, and never their points. `extra` follows the keys, but a lone key far from its neighbours is
-//! distinguished by few bits, and its interval remains large. So a quarter of the free bits, at most 8 a leaf, are
-//! `extra`, and the others raise `least`. The intervals of all leaves together are a share of all strings, which is the
-//! rate of short random ranges; leaves are joined where that makes the share less than keeping few bits of each key
-//! would.
+//! distinguished by few bits, and its interval remains large. Joined leaves pay for both.
+//!
+//! Plans are judged by *leaving one out*: how many branches of the trie, each a key or all keys with a prefix, would
+//! pass if they were absent. The common lengths give that for all plans in one pass, and the bits that each takes
+//! (`cut/write/trie.rs`). A plan is not chosen for each budget by itself. The plans form a chain from few bits to many,
+//! in which each keeps all that the one before it keeps. So more bits pass no more ranges, of whatever kind, but for a
+//! few that depend on how leaves fall into groups. Of all chains it is the one of whose plans the fewest branches pass.
+//! Four `extra` bits go with joined leaves: at 14 bits a key 43 % of absent e-mail addresses pass, where without them
+//! 64 % did, and 42 % of absent words where 50 % did. Nothing is kept behind the end of the longest key, if bytes have
+//! their own bits. So ids that are nearly dense take 5 bits a key, and are exact.
+//!
+//! A policy does not name what is scanned. Leaving out keys alone, all branches alike, or branches by their number of
+//! keys chose the same plans for the demo's six tables, of whose 30 000 scans of absent directories 17 581 pass; of all
+//! plans of one `most`, `extra` and `least` for one of its sparse tables none passed fewer than this one, 80 %. What
+//! remains lies in the host, which all its rows share and the bits of a lone row do not reach: filters of prefixes up to
+//! a delimiter answer such scans.
 //!
 //! # The code of bytes
 //!

@@ -32,6 +32,8 @@ mod range_integers;
 )]
 mod range_misuse;
 #[expect(clippy::big_endian_bytes, reason = "the bytes of keys have the order of numbers")]
+mod range_plans;
+#[expect(clippy::big_endian_bytes, reason = "the bytes of keys have the order of numbers")]
 mod range_vectors;
 #[expect(clippy::big_endian_bytes, reason = "the bytes of keys have the order of numbers")]
 mod ranges;

@@ -1,7 +1,8 @@
 //! The payload of sorted keys.
 
-use super::plan::{self, ChosenCode, Leaf, Plan, width};
-use crate::ranges::cut::bits::Bits;
+use super::plan::{self, Plan, width};
+use super::trie::Leaf;
+use crate::ranges::cut::bits::{Bits, MAX_DEPTH};
 use crate::ranges::cut::code::ByteCode;
 use crate::ranges::cut::group::{Commons, HEAD_BITS, Kept, to_head};
 use crate::ranges::cut::layout::{FIRST_LEN_BITS, GROUP_LEN, Levels, Params};
@@ -20,12 +21,15 @@ pub(crate) struct Built {
 pub(crate) fn build(keys: &Keys, max_len: u64, out: &mut Vec<u8>) -> Built {
     let start = out.len();
     let prefix_len = keys.common_prefix_len().min(u16::MAX.into());
-    let ChosenCode { code, table, end_len } = plan::byte_code(keys, prefix_len);
+    let (code, table, end_len) = plan::byte_code(keys, prefix_len);
     out.extend_from_slice(&keys.get(0)[..prefix_len]);
     out.extend(table.iter().flatten());
     let other_len = prefix_len + table.map_or(0, |table| table.len());
     let budget = 8 * max_len.saturating_sub(other_len as u64);
-    let plan = plan::choose(plan::leaves(keys, prefix_len, &code), budget);
+    // Without a table the longest key has so many bits, which only zeros follow.
+    let longest = if table.is_some() { usize::MAX } else { 8 * (keys.extent().1 - prefix_len) };
+    let limit = longest.clamp(1, MAX_DEPTH as usize) as u32;
+    let plan = plan::choose(plan::leaves(keys, prefix_len, &code), budget, limit);
     let params = Params {
         extra: plan.extra as u8,
         has_table: table.is_some(),

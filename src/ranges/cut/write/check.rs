@@ -3,7 +3,7 @@
 //! If each entry of each group has in common with the one before it what the keys have, and stores bits of its leaf's
 //! first key, and if all keys of a leaf have these, then the search finds each key ([`search`](crate::ranges::cut::search::walk)).
 
-use super::plan::Leaf;
+use super::trie::Leaf;
 use crate::cpu::Portable;
 use crate::error::BuildError;
 use crate::ranges::cut::bits::{Bits, Order, Stored};

@@ -3,6 +3,7 @@
 mod build;
 mod check;
 mod plan;
+mod trie;
 mod weigh;
 
 pub(crate) use build::build;

@@ -1,7 +1,8 @@
 //! The writer's choices: which keys are leaves, and how many bits are kept of each.
 
+use super::trie::{self, Leaf, Trie};
 use super::weigh::{self, Weights};
-use crate::math::float;
+use crate::math::fewest_millibits;
 use crate::ranges::cut::bits::MAX_DEPTH;
 use crate::ranges::cut::code::{ByteCode, TABLE_LEN};
 use crate::ranges::cut::group::HEAD_BITS;
@@ -10,27 +11,12 @@ use crate::ranges::cut::search::inner::{CHILD_BITS, MARK_BITS};
 use crate::ranges::keys::{Keys, common_len};
 use std::vec::Vec;
 
-/// A leaf: one key, or neighbouring keys that are not distinguished.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Leaf {
-    /// The first key.
-    pub(crate) key: u32,
-    /// The number of its leading bits that the leaf before it has, too.
-    pub(crate) common: u16,
-    /// Whether it has several keys: then only the bits are kept that distinguish the leaf from its neighbours.
-    pub(crate) is_joined: bool,
-}
-
 /// A byte code, with the table and the length of the end of a key by which it is stored.
-pub(crate) struct ChosenCode {
-    pub(crate) code: ByteCode,
-    pub(crate) table: Option<[u8; TABLE_LEN]>,
-    pub(crate) end_len: u8,
-}
+type ChosenCode = (ByteCode, Option<[u8; TABLE_LEN]>, u8);
 
 /// Returns the byte code of the keys after their first `prefix_len` bytes.
 pub(crate) fn byte_code(keys: &Keys, prefix_len: usize) -> ChosenCode {
-    let mut weights = Weights::new();
+    let mut weights = Weights([0; 257]);
     let mut before: &[u8] = &[];
     let mut common_before = 0;
     for index in 0..keys.len() {
@@ -42,13 +28,13 @@ pub(crate) fn byte_code(keys: &Keys, prefix_len: usize) -> ChosenCode {
         (before, common_before) = (key, common);
     }
     weights.add(before, 0..common_before + 1);
-    let plain = ChosenCode { code: ByteCode::plain(), table: None, end_len: 0 };
+    let plain = (ByteCode::plain(), None, 0);
     let Some((table, end_len)) = weigh::table(&weights) else { return plain };
     let code = ByteCode::decode(&table, end_len).expect("a table that was just made");
     let num_bits = |code| weigh::cost(code, &weights) / weigh::DISTINGUISHING;
     // The bits must shrink by 15 %, the table included.
-    match num_bits(&code) + 8 * TABLE_LEN as u64 <= num_bits(&plain.code) / 100 * 85 {
-        true => ChosenCode { code, table: Some(table), end_len },
+    match num_bits(&code) + 8 * TABLE_LEN as u64 <= num_bits(&plain.0) / 100 * 85 {
+        true => (code, Some(table), end_len),
         false => plain,
     }
 }
@@ -80,30 +66,13 @@ pub(crate) fn leaves(keys: &Keys, prefix_len: usize, code: &ByteCode) -> Vec<Lea
     leaves
 }
 
-/// Returns, for each leaf, how many leaves are below the node that splits before it.
-fn spans(leaves: &[Leaf]) -> Vec<u32> {
-    let mut spans = std::vec![0; leaves.len()];
-    // A node's leaves are those between the nearest on both sides that have less in common with the one before them.
-    let mut open: Vec<usize> = Vec::new();
-    for index in 1..=leaves.len() {
-        while let Some(&last) = open.last() {
-            if leaves.get(index).is_some_and(|leaf| leaf.common > leaves[last].common) {
-                break;
-            }
-            open.pop();
-            spans[last] = (index - open.last().copied().unwrap_or(0)) as u32;
-        }
-        open.push(index);
-    }
-    spans
-}
-
-/// Joins the leaves below nodes of up to `most` of them, where they have at least `least` bits in common.
-fn joined(leaves: &[Leaf], spans: &[u32], most: u32, least: u32) -> Vec<Leaf> {
+/// Joins the leaves below nodes that have at least `least` bits in common, up to `most` of them.
+fn joined(leaves: &[Leaf], spans: &[u32], least: u32, most: impl Fn(u32) -> u32) -> Vec<Leaf> {
     let mut joined: Vec<Leaf> = Vec::with_capacity(leaves.len());
     for (&leaf, &span) in leaves.iter().zip(spans) {
+        let common = u32::from(leaf.common);
         match joined.last_mut() {
-            Some(last) if span <= most && u32::from(leaf.common) >= least => last.is_joined = true,
+            Some(last) if common >= least && span <= most(common) => last.is_joined = true,
             _ => joined.push(leaf),
         }
     }
@@ -116,10 +85,12 @@ struct Costs {
     fixed: i64,
     /// `by_needed[n]`: the number of single-key and of joined leaves that need n bits to be distinguished.
     by_needed: Vec<[u32; 2]>,
+    /// The greatest number of bits to keep.
+    limit: u32,
 }
 
 impl Costs {
-    fn of(leaves: &[Leaf]) -> Self {
+    fn of(leaves: &[Leaf], limit: u32) -> Self {
         let (mut fixed, mut by_needed) = (0i64, Vec::new());
         let (mut least_before, mut rest) = (0, leaves);
         while !rest.is_empty() {
@@ -147,20 +118,17 @@ impl Costs {
             fixed += levels.len(level) as i64 * (MARK_BITS as i64 + 24);
             fixed += levels.len(level).div_ceil(GROUP_LEN) as i64 * (CHILD_BITS + 2 * HEAD_BITS + 4) as i64;
         }
-        if leaves.iter().any(|leaf| leaf.is_joined) {
-            fixed += leaves.len() as i64;
-        }
-        Self { fixed, by_needed }
+        fixed += i64::from(leaves.iter().any(|leaf| leaf.is_joined)) * leaves.len() as i64;
+        Self { fixed, by_needed, limit }
     }
 
     /// Returns numbers of leaves, each with the number of bits that are kept of one, with `extra` and `least`.
     fn kept(&self, extra: u32, least: u32) -> impl Iterator<Item = (u32, u32)> {
         // `least` may be one more than what can be kept.
-        let of_one = move |needed: u32| (needed + extra).max(least).min(MAX_DEPTH);
-        self.by_needed
-            .iter()
-            .zip(0..)
-            .flat_map(move |(&[one, several], needed)| [(one, of_one(needed)), (several, needed.max(least))])
+        let limit = self.limit;
+        let of_one = move |needed: u32| (needed + extra).max(least).min(limit);
+        let by_needed = self.by_needed.iter().zip(0..);
+        by_needed.flat_map(move |(&[one, several], needed)| [(one, of_one(needed)), (several, needed.max(least))])
     }
 
     /// Returns the number of bits of a payload, without prefix and table, if `extra` bits and no fewer than `least` in
@@ -169,34 +137,11 @@ impl Costs {
         let kept: u64 = self.kept(extra, least).map(|(num, kept)| u64::from(num) * u64::from(kept)).sum();
         (kept as i64 + self.fixed).max(0) as u64
     }
-
-    /// Returns the share of all strings that lie in the intervals of leaves, if strings are as the byte code expects
-    /// them.
-    fn covered(&self, least: u32) -> f64 {
-        self.kept(0, least).map(|(num, kept)| f64::from(num) * float::pow2(-(kept as i32))).sum()
-    }
-
-    /// Returns the greatest least number of bits to keep within `budget`.
-    fn least(&self, extra: u32, budget: u64) -> Option<u32> {
-        greatest(MAX_DEPTH, |least| self.bits(extra, least) <= budget)
-    }
 }
 
 /// Returns the greatest number up to `most` for which `holds`, which holds for none above one for which it does not.
 fn greatest(most: u32, holds: impl Fn(u32) -> bool) -> Option<u32> {
-    if !holds(0) {
-        return None;
-    }
-    let (mut least, mut beyond) = (0, most + 1);
-    while beyond - least > 1 {
-        let middle = (least + beyond) / 2;
-        if holds(middle) {
-            least = middle;
-        } else {
-            beyond = middle;
-        }
-    }
-    Some(least)
+    fewest_millibits(0, most + 1, |number| !holds(number)).checked_sub(1)
 }
 
 /// The leaves of a filter and how many of their bits are kept.
@@ -209,69 +154,68 @@ pub(crate) struct Plan {
     pub(crate) depth: u32,
 }
 
-/// The numbers of leaves that may be joined, in turn: for budgets that cannot distinguish every key.
-const JOINED: [u32; 7] = [2, 4, 8, 32, 256, 4096, u32::MAX];
-
-/// Keys are joined further while a leaf has more than this share of all strings.
-const MAX_COVERED: f64 = 0.02;
-
-/// The least number of bits to keep is sought among its multiples.
-const STEP: u32 = 4;
-
-/// The share of the bits that are left when all leaves are distinguished, which each leaf gets as `extra`; the rest
-/// raises `least`.
-const EXTRA_SHARE: u64 = 4;
+/// The bits that single keys keep as `extra`: with more or fewer, more absent keys pass, on nearly all sets. From a
+/// budget on of which a share of what is left, when all leaves are distinguished, is more than that, they get this share,
+/// up to a greatest number.
+const EXTRA: u32 = 4;
 const MAX_EXTRA: u32 = 8;
+const EXTRA_SHARE: u64 = 4;
 
-/// Chooses the leaves whose payload, without prefix and table, takes no more than about `budget` bits.
-pub(crate) fn choose(leaves: Vec<Leaf>, budget: u64) -> Plan {
-    let costs = Costs::of(&leaves);
-    let left = budget.saturating_sub(costs.bits(0, 0)) / EXTRA_SHARE / leaves.len() as u64;
-    let extra = (left as u32).min(MAX_EXTRA);
-    let (covered, single) = match costs.least(extra, budget) {
-        Some(least) => (costs.covered(least), Plan::new(leaves, &costs, extra, least, budget)),
-        // Of leaves that do not fit, joined ones are made in any case.
-        None => (f64::INFINITY, Plan::new(leaves, &costs, 0, 0, budget)),
-    };
-    if covered <= MAX_COVERED { single } else { choose_joined(single, covered, budget) }
-}
+/// Keys are of about one depth, as random numbers are, if plans that join any number of leaves have this share of the
+/// bits of those that join pairs. These get no bit as `extra` that a plan of single keys would lack.
+const EVEN: f64 = 0.97;
 
-/// Chooses between leaves of one key, which have the share `single_covered` of all strings, and sets of leaves of
-/// several keys, which share all bits that are kept.
-fn choose_joined(single: Plan, single_covered: f64, budget: u64) -> Plan {
-    let spans = spans(&single.leaves);
-    let plan = |most, least| {
-        let leaves = joined(&single.leaves, &spans, most, least);
-        let costs = Costs::of(&leaves);
+/// Chooses the leaves whose payload, without prefix and table, takes no more than about `budget` bits, of keys of at most
+/// `limit` bits.
+pub(crate) fn choose(leaves: Vec<Leaf>, budget: u64, limit: u32) -> Plan {
+    let (all, mut trie) = (Costs::of(&leaves, limit), Trie::of(&leaves, EXTRA));
+    // What tries leave out is a share that hardly differs between plans.
+    let scaled = |trie: &Trie| budget as f64 * trie.plan(0, 0).0 / all.bits(trie.extra, 0).max(1) as f64;
+    let (class, least, _) = trie.link(scaled(&trie));
+    if class > 0 && trie.plan(trie::ANY, least as usize).0 >= EVEN * trie.plan(1, least as usize).0 {
+        trie = Trie::of(&leaves, 0);
+    }
+    // Nodes that split at less than bit `split` are those of the next class.
+    let plan = |class: usize, least, split| {
+        let most = |common| trie::most(class - usize::from(common < split));
+        let leaves = joined(&leaves, &trie.spans, least, most);
+        let costs = Costs::of(&leaves, limit);
         (leaves, costs)
     };
-    let fits = |most, least| plan(most, least).1.bits(0, least) <= budget;
-    let mut best: Option<(f64, u32, u32)> = None;
-    for most in JOINED {
-        let Some(steps) = greatest(MAX_DEPTH / STEP, |steps| fits(most, steps * STEP)) else { continue };
-        let covered = plan(most, steps * STEP).1.covered(steps * STEP);
-        if best.is_none_or(|best| covered < best.0) {
-            best = Some((covered, most, steps * STEP));
-        }
-        if covered <= MAX_COVERED {
-            break;
+    let fits = |class, least, split| plan(class, least, split).1.bits(trie.extra, least) <= budget;
+    let mut scaled = scaled(&trie);
+    let (mut class, mut least, mut end) = trie.link(scaled);
+    while class > 0 && least > 0 && !fits(class, least.min(limit), 0) {
+        scaled *= 0.99;
+        (class, least, end) = trie.link(scaled);
+    }
+    least = least.min(limit);
+    if class == 0 {
+        let left = (budget.saturating_sub(all.bits(0, 0)) / EXTRA_SHARE / leaves.len() as u64) as u32;
+        let extra = left.clamp(trie.extra, MAX_EXTRA);
+        if let Some(least) = greatest(limit, |least| all.bits(extra, least) <= budget) {
+            return Plan::new(leaves, &all, extra, least, budget);
         }
     }
-    let (_, most, step) = best.unwrap_or((1.0, u32::MAX, 0));
-    let least = (step + 1..step + STEP).take_while(|&least| fits(most, least)).last().unwrap_or(step);
-    let (leaves, costs) = plan(most, least);
-    if single_covered <= costs.covered(least) { single } else { Plan::new(leaves, &costs, 0, least, budget) }
+    let class = class.max(1);
+    let (least, split) = match least == end {
+        true => (least, greatest(limit, |split| fits(class, least, split)).unwrap_or(0)),
+        false => (greatest(limit.min(end), |least| fits(class, least, 0)).unwrap_or(0), 0),
+    };
+    let (leaves, costs) = plan(class, least, split);
+    // The plans up to the next class keep no more bits.
+    Plan::new(leaves, &costs, trie.extra, least, if least >= end { 0 } else { budget })
 }
 
 impl Plan {
     /// Plans the most `longer` leaves that `budget` permits.
     fn new(leaves: Vec<Leaf>, costs: &Costs, extra: u32, least: u32, budget: u64) -> Self {
         let (bits, more) = (costs.bits(extra, least), costs.bits(extra, least + 1));
-        let longer = if more > bits { budget.saturating_sub(bits) * GROUP_LEN / (more - bits) } else { 0 };
+        let longer = (budget.saturating_sub(bits) * GROUP_LEN).checked_div(more.saturating_sub(bits)).unwrap_or(0);
         let longer = longer.min(GROUP_LEN - 1) as u32;
         let all_kept = costs.kept(extra, least + u32::from(longer > 0));
-        let depth = all_kept.filter(|&(num, _)| num > 0).map(|(_, kept)| kept).max().unwrap_or(0);
-        Self { leaves, extra, least, longer, depth: depth.min(MAX_DEPTH) }
+        let depth = all_kept.filter(|&(num, _)| num > 0).map(|(_, kept)| kept).max().unwrap_or(0).min(MAX_DEPTH);
+        Self { leaves, extra: extra.min(depth), least, longer, depth }
     }
 }
 

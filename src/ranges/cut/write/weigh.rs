@@ -6,16 +6,12 @@ use core::ops::Range;
 use std::vec::Vec;
 
 /// The weights of the end of a key, and of each byte.
-pub(crate) struct Weights([u64; 257]);
+pub(crate) struct Weights(pub(crate) [u64; 257]);
 
 /// The weight of a byte that distinguishes a key from its neighbours; other bytes weigh 1.
 pub(crate) const DISTINGUISHING: u64 = 16;
 
 impl Weights {
-    pub(crate) fn new() -> Self {
-        Self([0; 257])
-    }
-
     /// Adds the bytes of a key, of which those at `distinguishing` distinguish it from its neighbours.
     pub(crate) fn add(&mut self, key: &[u8], distinguishing: Range<usize>) {
         if distinguishing.end > key.len() {

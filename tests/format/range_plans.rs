@@ -114,7 +114,7 @@ fn more_bits_pass_no_more() {
                 "{set}, {bits}: {} bytes",
                 block.len()
             );
-            let filter = RangeFilter::open(block, &OpenOptions::new()).expect("intact");
+            let filter = OpenOptions::new().open_ranges(block).expect("intact");
             for (key, next) in keys.iter().zip(&keys[1..]) {
                 assert!(filter.may_contain(key) && filter.may_contain_prefix(&key[..key.len() / 2]), "{set}: {key:?}");
                 assert!(filter.may_contain_range(Excluded(key), Included(next)), "{set}: {key:?} to {next:?}");
@@ -148,7 +148,7 @@ fn nothing_is_stored_after_the_ends_of_keys() {
     for (bits, most) in [(8.0, 5.5), (14.0, 5.5), (200.0, 5.5)] {
         let mut builder = RangeFilterBuilder::new(RangePolicy::with_bits_per_key(bits).expect("legal"));
         kept.iter().for_each(|&id| builder.add_key(&number(id)));
-        let filter = RangeFilter::open(builder.finish().expect("a filter"), &OpenOptions::new()).expect("intact");
+        let filter = OpenOptions::new().open_ranges(builder.finish().expect("a filter")).expect("intact");
         assert!(filter.bits_per_key().is_some_and(|bits| bits < most), "{filter:?}");
         assert!(kept.iter().all(|&id| filter.may_contain(&number(id))));
         assert!(!deleted.iter().any(|&id| filter.may_contain(&number(id))));

@@ -2,11 +2,11 @@
 
 use crate::golden::keys_in;
 use crate::integer_oracle::are_in;
+use crate::ranges::{Key, block, partitions};
 use crate::*;
 use filterblock::range;
 use filterblock::range::probe_tables;
 
-type Key = Vec<u8>;
 type Partitioned = PartitionedRangeFilter<Vec<u8>>;
 
 fn policy(text: &str) -> RangePolicy {
@@ -14,21 +14,11 @@ fn policy(text: &str) -> RangePolicy {
 }
 
 fn filter_of(policy: RangePolicy, keys: &[Key]) -> RangeFilter<Vec<u8>> {
-    let mut builder = RangeFilterBuilder::new(policy);
-    keys.iter().for_each(|key| builder.add_key(key));
-    OpenOptions::new().open_ranges(builder.allow_empty().finish().expect("a filter")).expect("intact")
+    OpenOptions::new().open_ranges(block(policy, keys, 0)).expect("intact")
 }
 
 fn partitions_of(policy: RangePolicy, keys: &[Key]) -> Partitioned {
-    let mut builder = PartitionedRangeFilterBuilder::new(&policy, PartitionLimit::Entries(30)).expect("legal");
-    let mut end = 0;
-    let mut store = |block: &[u8]| {
-        end += block.len() as u64;
-        Ok::<_, Infallible>(end - block.len() as u64)
-    };
-    keys.iter().for_each(|key| builder.add_key(key, &mut store).expect("in order"));
-    builder.allow_empty();
-    let index = builder.finish(&mut store).expect("an index");
+    let [_, index] = partitions(policy, 30, keys, 0);
     PartitionedRangeFilter::open(index, OpenOptions::new()).expect("intact")
 }
 

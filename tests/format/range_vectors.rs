@@ -1,5 +1,6 @@
 //! The format's chapter on ranges: its vectors against the library.
 
+use crate::ranges::{block, partitions};
 use crate::spec::compare;
 use crate::*;
 
@@ -22,11 +23,7 @@ fn lines_of(
     ranges: &[(Bound<Bytes<'_>>, Bound<Bytes<'_>>)],
     prefixes: &[Bytes<'_>],
 ) -> Vec<String> {
-    let mut builder = RangeFilterBuilder::new(policy);
-    builder.allow_empty();
-    keys.iter().for_each(|key| builder.add_key(key));
-    let block = builder.finish().expect("a filter");
-    lines_of_block(name, &block, ranges, prefixes)
+    lines_of_block(name, &block(policy, keys, 0), ranges, prefixes)
 }
 
 fn lines_of_block(
@@ -128,8 +125,7 @@ fn integer_vectors() {
 /// A block of no writer, with one bucket of 1024 bits in blocks of one number: 20 of these are searched.
 fn limits() -> Vec<String> {
     let payload = [&[0xff; 1][..], &[0; 127]].concat();
-    let mut block = RangeFilterBuilder::new(RangePolicy::with_bits_per_key(2.0).expect("legal"));
-    let mut block = block.allow_empty().finish().expect("a header");
+    let mut block = block(RangePolicy::with_bits_per_key(2.0).expect("legal"), [""; 0], 0);
     (block[24], block[40], block[41]) = (1, 8, 4);
     put(&mut block[48..52], 1000);
     put(&mut block[32..40], payload.len() as u64);
@@ -144,17 +140,7 @@ fn limits() -> Vec<String> {
 #[test]
 fn partition_vectors() {
     let policy = RangePolicy::with_bits_per_key(192.0).expect("legal");
-    let mut builder = PartitionedRangeFilterBuilder::new(&policy, PartitionLimit::Entries(2)).expect("legal");
-    builder.set_context(1);
-    let mut file: Vec<u8> = Vec::new();
-    let mut store = |block: &[u8]| {
-        file.extend_from_slice(block);
-        Ok::<_, Infallible>((file.len() - block.len()) as u64)
-    };
-    for key in ["ant", "ape", "apple", "bat", "bee", "cat"] {
-        builder.add_key(key.as_bytes(), &mut store).expect("in order");
-    }
-    let index = builder.finish(&mut store).expect("an index");
+    let [file, index] = partitions(policy, 2, &["ant", "ape", "apple", "bat", "bee", "cat"], 1);
     let filter = PartitionedRangeFilter::open(&index[..], OpenOptions::new().with_context(1)).expect("just written");
     let mut lines = vec![format!("index {}", hex(&index))];
     let bytes = |partition: PartitionHandle| &file[partition.offset as usize..][..partition.len as usize];

@@ -7,9 +7,10 @@ use crate::golden::keys_in;
 use crate::range_oracle::Ranges;
 use crate::*;
 use filterblock::BlockKind;
+use std::ops::RangeBounds;
 use testkit::random::Random;
 
-type Key = Vec<u8>;
+pub type Key = Vec<u8>;
 
 /// A string that is, or is near, a key.
 fn near(random: &mut Random, keys: &[Key], at: usize) -> Key {
@@ -35,20 +36,40 @@ fn near(random: &mut Random, keys: &[Key], at: usize) -> Key {
     }
     key
 }
-fn built(keys: &[Key], bits: f64) -> Key {
-    let mut builder = RangeFilterBuilder::new(RangePolicy::with_bits_per_key(bits).expect("legal"));
-    keys.iter().for_each(|key| builder.add_key(key));
-    builder.finish().expect("a filter")
+
+/// A filter of keys, of which there may be none.
+pub fn block(policy: RangePolicy, keys: impl IntoIterator<Item = impl AsRef<[u8]>>, context: u64) -> Vec<u8> {
+    let mut builder = RangeFilterBuilder::new(policy);
+    keys.into_iter().for_each(|key| builder.add_key(key.as_ref()));
+    builder.set_context(context).allow_empty().finish().expect("a filter")
 }
 
-fn opened(block: &[u8]) -> RangeFilter<&[u8]> {
+/// A filter in partitions of so many keys: partitions and index.
+pub fn partitions<K: AsRef<[u8]>>(policy: RangePolicy, limit: u64, keys: &[K], context: u64) -> [Vec<u8>; 2] {
+    let mut builder = PartitionedRangeFilterBuilder::new(&policy, PartitionLimit::Entries(limit)).expect("legal");
+    builder.set_context(context).allow_empty();
+    let mut file = Vec::new();
+    let mut store = |block: &[u8]| {
+        file.extend_from_slice(block);
+        Ok::<_, Infallible>((file.len() - block.len()) as u64)
+    };
+    keys.iter().for_each(|key| builder.add_key(key.as_ref(), &mut store).expect("in order"));
+    let index = builder.finish(&mut store).expect("an index");
+    [file, index]
+}
+
+pub fn built(keys: &[Key], bits: f64) -> Vec<u8> {
+    block(RangePolicy::with_bits_per_key(bits).expect("legal"), keys, 0)
+}
+
+pub fn opened(block: &[u8]) -> RangeFilter<&[u8]> {
     OpenOptions::new().open_ranges(block).expect("intact")
 }
 
 /// Sets of keys of one shape, by the number of the key and of all.
-type Shape = (&'static str, fn(&mut Random, usize) -> Key);
+pub type Shape = (&'static str, fn(&mut Random, usize) -> Key);
 
-const SHAPES: [Shape; 8] = [
+pub const SHAPES: [Shape; 8] = [
     ("numbers", |random, _| mix(random.next()).to_be_bytes().to_vec()),
     ("series", |_, i| {
         [&(i as u32 / 50 * 7).to_be_bytes()[..], &((1 << 40) | (i as u64 * 15_000)).to_be_bytes()].concat()
@@ -80,24 +101,16 @@ const SHAPES: [Shape; 8] = [
     ("long", |random, i| (0..300).map(|at| if at < i % 300 { b'-' } else { random.byte() }).collect()),
 ];
 
-fn set(shape: Shape, count: usize) -> Vec<Key> {
+pub fn set(shape: Shape, count: usize) -> Vec<Key> {
     let mut random = Random::new(count as u64);
     let keys: BTreeSet<Key> = (0..count).map(|i| (shape.1)(&mut random, i)).collect();
     keys.into_iter().collect()
 }
 
 /// Whether one of the keys, which are sorted, is between the bounds.
-fn has(keys: &[Key], lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
-    let first = keys.partition_point(|key| match lower {
-        Included(lower) => &key[..] < lower,
-        Excluded(lower) => &key[..] <= lower,
-        Unbounded => false,
-    });
-    keys.get(first).is_some_and(|key| match upper {
-        Included(upper) => &key[..] <= upper,
-        Excluded(upper) => &key[..] < upper,
-        Unbounded => true,
-    })
+pub fn has(keys: &[Key], lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
+    let first = keys.partition_point(|key| !(lower, Unbounded).contains(&key[..]));
+    keys.get(first).is_some_and(|key| (Unbounded, upper).contains(&key[..]))
 }
 
 #[derive(Default)]
@@ -367,25 +380,9 @@ fn sorted(mut keys: Vec<Key>) -> Vec<Key> {
     keys
 }
 
-fn golden_block(keys: &[Key], policy: &str, context: u64) -> Vec<u8> {
-    let mut builder = RangeFilterBuilder::new(policy.parse().expect("legal"));
-    keys.iter().for_each(|key| builder.add_key(key));
-    builder.set_context(context).allow_empty().finish().expect("a filter")
-}
-
 /// A golden filter in partitions, of the keys in `thousand`: partitions and index.
 fn golden_partitions(keys: &[Key]) -> [Vec<u8>; 2] {
-    let policy = RangePolicy::with_bits_per_key(16.0).expect("legal");
-    let mut builder = PartitionedRangeFilterBuilder::new(&policy, PartitionLimit::Entries(150)).expect("legal");
-    builder.set_context(7);
-    let mut file = Vec::new();
-    let mut store = |block: &[u8]| {
-        file.extend_from_slice(block);
-        Ok::<_, Infallible>((file.len() - block.len()) as u64)
-    };
-    keys.iter().for_each(|key| builder.add_key(key, &mut store).expect("in order"));
-    let index = builder.finish(&mut store).expect("an index");
-    [file, index]
+    partitions("range:16".parse().expect("legal"), 150, keys, 7)
 }
 
 /// Queries the stored filter of [`golden_partitions`] for each of `keys`, and returns the number of partitions.
@@ -412,7 +409,7 @@ pub fn write(dir: &Path, entries: &Path) {
         if keys.iter().map(Vec::len).sum::<usize>() > MAX_KEY_BYTES {
             continue;
         }
-        write(&format!("range-{name}.bin"), &golden_block(&keys, policy, context));
+        write(&format!("range-{name}.bin"), &block(policy.parse().expect("legal"), &keys, context));
         write(&format!("range-{name}.keys"), keys.iter().map(|key| hex(key) + "\n").collect::<String>().as_bytes());
         listed.push(json!({"name": format!("range-{name}"), "context": format!("{context:#018x}")}));
     }
@@ -430,9 +427,9 @@ fn golden_range_filters() {
     let mut num_keys = 0;
     for (name, entries, policy, context) in GOLDEN {
         let keys = golden_integers(entries).unwrap_or_else(|| keys_in(&dir, &format!("{entries}.entries")));
-        let block = golden_block(&keys, policy, context);
-        let keys = sorted(keys);
-        assert!(golden_block(&keys, policy, context) == block, "{name} depends on the order of keys");
+        let made = |keys: &[Key]| block(policy.parse().expect("legal"), keys, context);
+        let (block, keys) = (made(&keys), sorted(keys));
+        assert!(made(&keys) == block, "{name} depends on the order of keys");
         let path = dir.join(format!("ranges/range-{name}.bin"));
         if std::env::var_os("FILTERBLOCK_BLESS").is_some() && !path.exists() {
             std::fs::create_dir_all(dir.join("ranges")).expect("a directory");

@@ -1,5 +1,6 @@
 //! One hash for many tables: the answers are those that each table gives by itself.
 
+use crate::ranges::{block, built};
 use crate::*;
 use filterblock::range;
 
@@ -131,9 +132,8 @@ fn many_tables_are_probed_for_a_range_as_one_by_one() {
     let big = |number: u32| -> [u8; 4] { std::array::from_fn(|i| (number >> (24 - 8 * i)) as u8) };
     let policy = |i: u32| if i % 3 == 0 { "range:fpr=1%,len=1024" } else { "range:14" }.parse().expect("legal");
     let build = |i: u32| {
-        let mut builder = RangeFilterBuilder::new(policy(i));
-        (0..32_000u32).for_each(|key| builder.add_key(&big(key * 100_000 + i * 5_000)));
-        OpenOptions::new().open_ranges(builder.finish().expect("a filter")).expect("intact")
+        let block = block(policy(i), (0..32_000u32).map(|key| big(key * 100_000 + i * 5_000)), 0);
+        OpenOptions::new().open_ranges(block).expect("intact")
     };
     let tables: Vec<_> = (0..90).map(build).collect();
     assert!(tables.iter().map(|table| table.as_bytes().len()).sum::<usize>() > 4 << 20, "beyond what is near");
@@ -161,8 +161,6 @@ fn many_tables_are_probed_for_a_range_as_one_by_one() {
 #[test]
 #[should_panic(expected = "one answer for each table")]
 fn a_range_with_fewer_answers_than_tables() {
-    let mut builder = RangeFilterBuilder::new("range:14".parse().expect("legal"));
-    builder.add_key(b"key");
-    let table = OpenOptions::new().open_ranges(builder.finish().expect("a filter")).expect("intact");
+    let table = OpenOptions::new().open_ranges(built(&[b"key".to_vec()], 14.0)).expect("intact");
     range::probe_tables([&table, &table], Query::Range(Unbounded, Unbounded), &mut [false]);
 }

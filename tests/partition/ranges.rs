@@ -10,6 +10,7 @@ use filterblock::range::RangePolicy;
 use filterblock::{BuildError, DecodeError, KeyTransform, OpenOptions, Query};
 use std::convert::Infallible;
 use std::ops::Bound::{Excluded, Included, Unbounded};
+use std::ops::RangeBounds;
 
 const CONTEXT: u64 = 7;
 
@@ -64,19 +65,7 @@ fn names(query: Query<'_>, key: &[u8]) -> bool {
     match query {
         Query::Prefix(prefix) => key.starts_with(prefix),
         Query::Key(sought) => key == sought,
-        Query::Range(lower, upper) => {
-            let is_above = match lower {
-                Included(lower) => lower <= key,
-                Excluded(lower) => lower < key,
-                Unbounded => true,
-            };
-            is_above
-                && match upper {
-                    Included(upper) => key <= upper,
-                    Excluded(upper) => key < upper,
-                    Unbounded => true,
-                }
-        }
+        Query::Range(lower, upper) => (lower, upper).contains(key),
         _ => panic!("{query:?}"),
     }
 }

@@ -3,7 +3,8 @@
 use crate::oracle::{Golomb, int};
 use crate::range_oracle::are_ordered;
 use filterblock::KeyHasher;
-use std::ops::Bound::{self, Excluded, Included, Unbounded};
+use std::ops::Bound::{self, Unbounded};
+use std::ops::RangeBounds;
 
 pub struct Integers {
     prefix: Vec<u8>,
@@ -43,17 +44,8 @@ impl Integers {
     }
 
     pub fn may_contain_range(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
-        let is_above = |key: &[u8]| match lower {
-            Included(lower) => lower <= key,
-            Excluded(lower) => lower < key,
-            Unbounded => true,
-        };
-        let is_below = |key: &[u8]| match upper {
-            Included(upper) => key <= upper,
-            Excluded(upper) => key < upper,
-            Unbounded => true,
-        };
-        !are_ordered(lower, upper) || self.has(is_above, is_below)
+        let (above, below) = ((lower, Unbounded), (Unbounded, upper));
+        !are_ordered(lower, upper) || self.has(|key| above.contains(key), |key| below.contains(key))
     }
 
     pub fn may_contain_prefix(&self, prefix: &[u8]) -> bool {

@@ -163,7 +163,7 @@ fn prefixes_are_answered_where_they_are_entries() {
         ("blocked:10", false),
         ("blocked:10,transform=prefix:4", true),
         ("golomb:10,transform=whole-key+prefix:4", true),
-        ("ribbon:10,transform=delimited:/:2", true),
+        ("bloom:10,transform=delimited:/:2", true),
     ] {
         let policy = policy(text);
         assert_eq!((policy.supports_prefix_queries(), policy.supports_range_queries()), (supported, false), "{text}");

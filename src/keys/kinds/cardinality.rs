@@ -47,7 +47,7 @@ pub(crate) fn estimate_intersection(
     (a + b - union).max(0.0).min(a.min(b))
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "std"))]
 mod tests {
     use super::*;
     use crate::math::tests::{any_size, any_u32, assert_near};

@@ -32,7 +32,7 @@ mod probes;
 mod tests;
 
 use model::WordFill;
-#[cfg(test)]
+#[cfg(all(test, feature = "std"))]
 pub(crate) use probes::best_num_probes;
 pub(crate) use probes::num_probes;
 

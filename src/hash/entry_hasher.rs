@@ -155,13 +155,28 @@ impl EntryHasher {
     /// ```
     #[inline]
     pub fn hash_entries<'k>(&self, key: &'k [u8]) -> impl Iterator<Item = KeyHash> + use<'k> {
-        let whole = match self.transform {
-            KeyTransform::FixedPrefix { .. } | KeyTransform::DelimitedPrefix { .. } => None,
-            _ => self.hash_key(key),
+        let directories = match self.transform {
+            KeyTransform::DelimitedPrefix { .. } => Some(self.hash_directories(key)),
+            _ => None,
         };
-        let (hasher, form) = (self.hasher.clone(), self.transform.prefix_form());
-        let hash = move |prefix: &[u8]| hasher.hash(prefix).of_form(|| form.unwrap_or_default().to_wire());
-        whole.into_iter().chain(self.transform.prefixes_of(key).map(hash))
+        let others = if directories.is_some() { None } else { Some(self.hash_key_and_prefix(key)) };
+        others.into_iter().flatten().chain(directories.into_iter().flatten())
+    }
+
+    /// Returns the hashes of a key's entries: of the key, of its prefix. Under a delimited prefix there may be more.
+    #[inline]
+    pub(crate) fn hash_key_and_prefix(&self, key: &[u8]) -> impl Iterator<Item = KeyHash> + use<> {
+        let prefix = match self.transform {
+            KeyTransform::WholeKeyAndPrefix { .. } => self.hash_prefix(key),
+            _ => None,
+        };
+        self.hash_key(key).into_iter().chain(prefix)
+    }
+
+    /// Returns the hashes of a key's delimited prefixes.
+    pub(crate) fn hash_directories<'k>(&self, key: &'k [u8]) -> impl Iterator<Item = KeyHash> + use<'k> {
+        let (hasher, transform) = (self.hasher.clone(), self.transform);
+        transform.prefixes_of(key).map(move |prefix| hasher.hash(prefix).of_form(|| transform.to_wire()))
     }
 
     /// Returns the hash of the entry that answers for a key which is one byte string. A builder may need more: see
@@ -203,7 +218,20 @@ impl EntryHasher {
     /// Returns the hash of the entry that answers for all keys with the prefix of `key` that the transform makes.
     #[inline]
     pub(crate) fn hash_prefix(&self, key: &[u8]) -> Option<KeyHash> {
-        Some(self.hash_form(self.transform.prefix_of(key)?, self.transform.prefix_form()?))
+        match self.transform {
+            KeyTransform::FixedPrefix { len } | KeyTransform::WholeKeyAndPrefix { len } => {
+                Some(self.hash_form(key.get(..usize::from(len))?, KeyTransform::FixedPrefix { len }))
+            }
+            KeyTransform::DelimitedPrefix { .. } => self.hash_directory(key),
+            _ => None,
+        }
+    }
+
+    /// [`EntryHasher::hash_prefix`] of a delimited prefix: a function of its own, as queries of other prefixes would save
+    /// its registers, too.
+    #[inline(never)]
+    fn hash_directory(&self, key: &[u8]) -> Option<KeyHash> {
+        Some(self.hash_form(self.transform.prefix_of(key)?, self.transform))
     }
 
     /// Returns the hash of the entry that answers for a row with any columns.

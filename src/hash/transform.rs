@@ -151,7 +151,7 @@ impl KeyTransform {
     pub(crate) fn prefix_of(self, key: &[u8]) -> Option<&[u8]> {
         match self {
             Self::FixedPrefix { len } | Self::WholeKeyAndPrefix { len } => key.get(..len.into()),
-            Self::DelimitedPrefix { .. } => self.prefixes_of(key).last(),
+            Self::DelimitedPrefix { delimiter, levels } => delimited(key, delimiter, levels).last(),
             _ => None,
         }
     }
@@ -168,17 +168,7 @@ impl KeyTransform {
             Self::DelimitedPrefix { delimiter, levels } => (None, delimiter, levels),
             _ => (self.prefix_of(key), 0, 0),
         };
-        let ends = key.iter().zip(1..).filter(move |&(&byte, _)| byte == delimiter).take(levels.into());
-        fixed.into_iter().chain(ends.map(|(_, end)| &key[..end]))
-    }
-
-    /// Returns the one form of the entries that are prefixes.
-    pub(crate) const fn prefix_form(self) -> Option<Self> {
-        match self {
-            Self::FixedPrefix { len } | Self::WholeKeyAndPrefix { len } => Some(Self::FixedPrefix { len }),
-            Self::DelimitedPrefix { .. } => Some(self),
-            _ => None,
-        }
+        fixed.into_iter().chain(delimited(key, delimiter, levels))
     }
 
     /// Returns the forms of its entries. The forms of whole keys and of prefixes are the same under every transform.
@@ -209,6 +199,12 @@ impl KeyTransform {
         entry.resize(len + 4, 0);
         crate::bytes::put_u32(entry, len, row.len() as u32);
     }
+}
+
+/// Returns the prefixes of a key that end with one of its first `levels` delimiters.
+fn delimited(key: &[u8], delimiter: u8, levels: u8) -> impl Iterator<Item = &[u8]> {
+    let ends = key.iter().zip(1..).filter(move |&(&byte, _)| byte == delimiter).take(levels.into());
+    ends.map(|(_, end)| &key[..end])
 }
 
 impl core::fmt::Display for KeyTransform {

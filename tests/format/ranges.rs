@@ -44,7 +44,7 @@ pub fn block(policy: RangePolicy, keys: impl IntoIterator<Item = impl AsRef<[u8]
     builder.set_context(context).allow_empty().finish().expect("a filter")
 }
 
-/// A filter in partitions of so many keys: partitions and index.
+/// Partitions of up to `limit` keys, and their index.
 pub fn partitions<K: AsRef<[u8]>>(policy: RangePolicy, limit: u64, keys: &[K], context: u64) -> [Vec<u8>; 2] {
     let mut builder = PartitionedRangeFilterBuilder::new(&policy, PartitionLimit::Entries(limit)).expect("legal");
     builder.set_context(context).allow_empty();

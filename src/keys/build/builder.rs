@@ -190,7 +190,14 @@ impl FilterBlockBuilder {
     /// would save its registers, too.
     #[inline(never)]
     fn add_entries_of(&mut self, key: &[u8]) {
-        let mut hashes = self.entries().hash_entries(key);
+        match self.entries().transform() {
+            KeyTransform::DelimitedPrefix { .. } => self.push_all(self.entries().hash_directories(key)),
+            _ => self.push_all(self.entries().hash_key_and_prefix(key)),
+        }
+    }
+
+    /// Adds the entries of a key.
+    fn push_all(&mut self, mut hashes: impl Iterator<Item = KeyHash>) {
         match hashes.next() {
             Some(hash) => self.push(hash, 0),
             None => self.note_without_entry(),

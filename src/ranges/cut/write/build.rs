@@ -26,7 +26,7 @@ pub(crate) fn build(keys: &Keys, max_len: u64, out: &mut Vec<u8>) -> Built {
     out.extend(table.iter().flatten());
     let other_len = prefix_len + table.map_or(0, |table| table.len());
     let budget = 8 * max_len.saturating_sub(other_len as u64);
-    // Without a table the longest key has so many bits, which only zeros follow.
+    // Without a table no key has more bits than the longest one: only zeros would follow.
     let longest = if table.is_some() { usize::MAX } else { 8 * (keys.extent().1 - prefix_len) };
     let limit = longest.clamp(1, MAX_DEPTH as usize) as u32;
     let plan = plan::choose(plan::leaves(keys, prefix_len, &code), budget, limit);

@@ -48,6 +48,10 @@ package_lane() {
   local version unpacked
   # Cargo verifies a package against what it unpacked of those of the same version and directory before, if that is there.
   for unpacked in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/-*/filterblock*; do rm -rf "$unpacked"; done
+  # And what it compiled of them: it takes a version of a registry for final.
+  while IFS= read -r unpacked; do
+    rm -f "$unpacked" "$(dirname "$unpacked")/lib$(basename "$unpacked" .d)".*
+  done < <(grep -ls 'registry/src/-' target/*/deps/filterblock*.d)
   cargo package --allow-dirty "$@"
   [ "$tier" = full ] || return 0
   version=$(cargo pkgid -p filterblock)

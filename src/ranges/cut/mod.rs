@@ -3,6 +3,8 @@
 mod bits;
 mod bounds;
 mod code;
+#[cfg(all(test, feature = "std"))]
+mod even;
 mod group;
 mod layout;
 mod search;

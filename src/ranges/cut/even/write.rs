@@ -1,0 +1,239 @@
+//! The writer of groups of gaps.
+
+use super::gaps::{DEPTH_BITS, HEAD_BITS, JUMP_HEAD_BITS, JUMPS_BITS, MAX_JUMPS, MAX_NUM, NUM_BITS, WIDTH_BITS};
+use super::{MAX_MARK_BYTES, MIN_GROUP_LEN};
+use crate::bits::{self, MAX_FIELD_BITS};
+use std::vec::Vec;
+
+/// Marks and groups.
+pub(super) struct Written {
+    pub(super) payload: Vec<u8>,
+    pub(super) mark_bytes: usize,
+    pub(super) num: usize,
+}
+
+/// A gap counts as a jump if it is so many times as long as the mean of those that do not.
+const JUMP: u64 = 8;
+
+/// Writes groups of `group_len` bytes of numbers, which ascend, of which the first `len` bits are not zeros, and which
+/// take `bits` each: as many to a group as that gives, or all that fit if nothing of them is cut off.
+pub(super) fn write(numbers: &[u64], len: u32, group_len: usize, bits: f64) -> Written {
+    let most = numbers.windows(2).map(|pair| common(pair[0], pair[1]) + 1).max().unwrap_or(1).div_ceil(8) as usize;
+    // Groups may end where separators fit into marks: of eight places in a row one does mostly.
+    let of_eight = |pairs: &[u32]| pairs.iter().min().copied().unwrap_or(1);
+    let needed: Vec<u32> = numbers.windows(2).map(|pair| common(pair[0], pair[1]) + 1).collect();
+    let least = needed.chunks(8).map(of_eight).max().unwrap_or(1).div_ceil(8) as usize;
+    (least..=most.min(MAX_MARK_BYTES))
+        .find_map(|mark_bytes| Writer { numbers, len, group_len, bits, mark_bytes }.write())
+        .expect("marks of eight bytes have room for each separator")
+}
+
+/// Returns how many leading bits two numbers have in common.
+fn common(a: u64, b: u64) -> u32 {
+    (a ^ b).leading_zeros()
+}
+
+struct Writer<'a> {
+    numbers: &'a [u64],
+    len: u32,
+    group_len: usize,
+    bits: f64,
+    mark_bytes: usize,
+}
+
+impl Writer<'_> {
+    /// Writes all groups; `None` if one has no place to end at.
+    fn write(&self) -> Option<Written> {
+        let group_bits = self.group_len as f64 * 8.0;
+        // A mark's bits are those of its group.
+        let target = (group_bits + 8.0 * self.mark_bytes as f64) / self.bits;
+        let (mut marks, mut groups) = (Vec::new(), Vec::new());
+        let (mut rest, mut separator, mut depth, mut owed) = (self.numbers, 0, self.len, 0.0f64);
+        let mut num = 0;
+        while !rest.is_empty() {
+            let goal = (target + owed).max(1.0);
+            let (taken, chosen) = self.choose(rest, separator, depth, goal)?;
+            depth = chosen;
+            let plan = Plan::of(&rest[..taken], separator, depth);
+            groups.extend(plan.encode(if taken == rest.len() { None } else { Some(self.group_len) }));
+            num += 1;
+            owed = (owed + target - taken as f64).clamp(-target, target);
+            let last = rest[taken - 1];
+            rest = &rest[taken..];
+            if let Some(&next) = rest.first() {
+                separator = next & !(u64::MAX >> 1 >> common(last, next));
+                marks.extend_from_slice(&separator.to_be_bytes()[..self.mark_bytes]);
+            }
+        }
+        marks.append(&mut groups);
+        Some(Written { payload: marks, mark_bytes: self.mark_bytes, num })
+    }
+
+    /// Returns how many numbers the next group has, and how many bits it keeps of each: those with which the most that
+    /// fit are nearest to `goal`.
+    fn choose(&self, rest: &[u64], separator: u64, depth: u32, goal: f64) -> Option<(usize, u32)> {
+        let fit = |depth| self.fit(rest, separator, depth);
+        let (mut depth, mut num) = (depth, fit(depth));
+        while depth < self.len && num as f64 > goal {
+            depth += 1;
+            num = fit(depth);
+        }
+        while depth > 1 && (num as f64) < goal && num < rest.len() {
+            depth -= 1;
+            num = fit(depth);
+        }
+        if depth < self.len {
+            let fewer = fit(depth + 1);
+            if fewer > 0 && goal - fewer as f64 <= num as f64 - goal {
+                (depth, num) = (depth + 1, fewer);
+            }
+        }
+        // The last place at which the next separator fits into a mark; then what fits of fewer.
+        let marked = 8 * self.mark_bytes as u32;
+        let ends = |&num: &usize| num == rest.len() || common(rest[num - 1], rest[num]) < marked;
+        let taken = (1..=num).rev().find(ends)?;
+        while taken < num && depth < self.len && self.fits(&rest[..taken], separator, depth + 1) {
+            depth += 1;
+        }
+        Some((taken, depth))
+    }
+
+    fn fits(&self, numbers: &[u64], separator: u64, depth: u32) -> bool {
+        Plan::of(numbers, separator, depth).bits <= self.group_len as u64 * 8
+    }
+
+    /// Returns the most numbers that fit.
+    fn fit(&self, rest: &[u64], separator: u64, depth: u32) -> usize {
+        let most = rest.len().min(MAX_NUM);
+        let fits = |num: usize| self.fits(&rest[..num], separator, depth);
+        let (mut least, mut beyond) = (0, 1);
+        while beyond <= most && fits(beyond) {
+            (least, beyond) = (beyond, 2 * beyond);
+        }
+        beyond = beyond.min(most + 1);
+        while beyond - least > 1 {
+            let middle = (least + beyond) / 2;
+            if fits(middle) {
+                least = middle;
+            } else {
+                beyond = middle;
+            }
+        }
+        least
+    }
+}
+
+/// A group before it is written.
+struct Plan {
+    depth: u32,
+    /// Its values, without the jumps.
+    values: Vec<u64>,
+    low_bits: u32,
+    /// For each jump the value that it ends at, and its length in units.
+    jumps: Vec<(u64, u64)>,
+    unit: u32,
+    bits: u64,
+}
+
+impl Plan {
+    /// Returns the smallest group of numbers of which `depth` bits are kept.
+    fn of(numbers: &[u64], separator: u64, depth: u32) -> Self {
+        let shift = 64 - depth;
+        let mut places: Vec<u64> = numbers.iter().map(|number| (number >> shift) - (separator >> shift)).collect();
+        places.dedup();
+        let long = long_gaps(&places);
+        let plans = (0..=long.len()).map(|num| Self::with_jumps(&places, &long[..num], depth));
+        plans.min_by_key(|plan| plan.bits).expect("one without jumps")
+    }
+
+    /// Returns the group with jumps before these entries.
+    fn with_jumps(places: &[u64], before: &[usize], depth: u32) -> Self {
+        let gap = |entry: usize| places[entry] - entry.checked_sub(1).map_or(0, |before| places[before]);
+        // A gap of at least 1 is left, so that entries stay apart.
+        let spare = |entry: usize| gap(entry).saturating_sub(1);
+        let num = places.len() as u64;
+        let all: u64 = before.iter().map(|&entry| spare(entry)).sum();
+        let unit = ((places[places.len() - 1] - all) / num).checked_ilog2().unwrap_or(0);
+        let (mut jumps, mut values, mut sum) = (Vec::new(), Vec::with_capacity(places.len()), 0);
+        for (entry, &place) in places.iter().enumerate() {
+            let len = if before.contains(&entry) { spare(entry) >> unit } else { 0 };
+            if len > 0 {
+                sum += len << unit;
+                jumps.push((place - sum, len));
+            }
+            values.push(place - sum);
+        }
+        let last = values[values.len() - 1];
+        let mean = (last / num).checked_ilog2().unwrap_or(0);
+        let code_bits = |low_bits: u32| num * u64::from(low_bits) + (last >> low_bits).saturating_add(num);
+        let low_bits = (mean.saturating_sub(1)..=(mean + 1).min(MAX_FIELD_BITS)).min_by_key(|&bits| code_bits(bits));
+        let low_bits = low_bits.unwrap_or(MAX_FIELD_BITS);
+        let mut plan = Self { depth, low_bits, jumps, unit, bits: 0, values };
+        let (from_bits, len_bits) = plan.jump_bits();
+        // Fields of 63 bits are the widest.
+        let is_legal = from_bits.max(len_bits) < 64;
+        let bits = plan.head_bits().saturating_add(code_bits(low_bits));
+        plan.bits = if is_legal { bits } else { u64::MAX };
+        plan
+    }
+
+    /// Returns the widths of a jump's two fields.
+    fn jump_bits(&self) -> (u32, u32) {
+        let width = |number: u64| 64 - number.leading_zeros();
+        let most = |of: fn(&(u64, u64)) -> u64| width(self.jumps.iter().map(of).max().unwrap_or(0));
+        (most(|jump| jump.0), most(|jump| jump.1))
+    }
+
+    fn head_bits(&self) -> u64 {
+        let (from_bits, len_bits) = self.jump_bits();
+        let each = u64::from(from_bits + len_bits);
+        HEAD_BITS + if self.jumps.is_empty() { 0 } else { JUMP_HEAD_BITS + self.jumps.len() as u64 * each }
+    }
+
+    /// Returns the bytes, as many as `len`, or, of the last group, as few as it needs.
+    fn encode(&self, len: Option<usize>) -> Vec<u8> {
+        let len = len.unwrap_or((self.bits.div_ceil(8) as usize).max(MIN_GROUP_LEN));
+        let mut group = std::vec![0; len];
+        let mut at = 0;
+        let mut put = |width: u32, value: u64| {
+            // In halves: a field of 63 bits does not lie in one word.
+            let low = width.min(32);
+            bits::write(&mut group, at, low, value & ((1 << low) - 1));
+            bits::write(&mut group, at + u64::from(low), width - low, value >> low);
+            at += u64::from(width);
+        };
+        put(NUM_BITS, self.values.len() as u64);
+        put(DEPTH_BITS, self.depth.into());
+        put(WIDTH_BITS, self.low_bits.into());
+        put(JUMPS_BITS, self.jumps.len() as u64);
+        if !self.jumps.is_empty() {
+            let (from_bits, len_bits) = self.jump_bits();
+            [from_bits, len_bits, self.unit].into_iter().for_each(|width| put(WIDTH_BITS, width.into()));
+            self.jumps.iter().for_each(|&(from, len)| {
+                put(from_bits, from);
+                put(len_bits, len);
+            });
+        }
+        let (highs, low_bits) = (at, u64::from(self.low_bits));
+        let lows = len as u64 * 8 - self.values.len() as u64 * low_bits;
+        for (entry, value) in (0..).zip(&self.values) {
+            bits::write(&mut group, highs + (value >> self.low_bits) + entry, 1, 1);
+            bits::write(&mut group, lows + entry * low_bits, self.low_bits, value & ((1 << self.low_bits) - 1));
+        }
+        group
+    }
+}
+
+/// Returns the entries before which there are gaps far above the mean of the others, the longest first.
+fn long_gaps(places: &[u64]) -> Vec<usize> {
+    let gaps = || core::iter::once(places[0]).chain(places.windows(2).map(|pair| pair[1] - pair[0]));
+    let mut bound = u64::MAX;
+    for _ in 0..4 {
+        let (mut sum, mut num) = (0u64, 1);
+        gaps().filter(|&gap| gap <= bound).for_each(|gap| (sum, num) = (sum.saturating_add(gap), num + 1));
+        bound = (sum / num).saturating_mul(JUMP).max(1);
+    }
+    let mut long: Vec<(u64, usize)> = gaps().zip(0..).filter(|&(gap, _)| gap > bound).collect();
+    long.sort_unstable_by(|a, b| b.cmp(a));
+    long.into_iter().map(|(_, entry)| entry).take(MAX_JUMPS).collect()
+}

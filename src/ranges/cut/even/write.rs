@@ -3,6 +3,7 @@
 use super::gaps::{DEPTH_BITS, HEAD_BITS, JUMP_HEAD_BITS, JUMPS_BITS, MAX_JUMPS, MAX_NUM, NUM_BITS, WIDTH_BITS};
 use super::{MAX_MARK_BYTES, MIN_GROUP_LEN};
 use crate::bits::{self, MAX_FIELD_BITS};
+use crate::bytes;
 use std::vec::Vec;
 
 /// Marks and groups.
@@ -18,12 +19,10 @@ const JUMP: u64 = 8;
 /// Writes groups of `group_len` bytes of numbers, which ascend, of which the first `len` bits are not zeros, and which
 /// take `bits` each: as many to a group as that gives, or all that fit if nothing of them is cut off.
 pub(super) fn write(numbers: &[u64], len: u32, group_len: usize, bits: f64) -> Written {
-    let most = numbers.windows(2).map(|pair| common(pair[0], pair[1]) + 1).max().unwrap_or(1).div_ceil(8) as usize;
-    // Groups may end where separators fit into marks: of eight places in a row one does mostly.
-    let of_eight = |pairs: &[u32]| pairs.iter().min().copied().unwrap_or(1);
     let needed: Vec<u32> = numbers.windows(2).map(|pair| common(pair[0], pair[1]) + 1).collect();
-    let least = needed.chunks(8).map(of_eight).max().unwrap_or(1).div_ceil(8) as usize;
-    (least..=most.min(MAX_MARK_BYTES))
+    // Groups may end where separators fit into marks: of eight places in a row one mostly does.
+    let least = needed.chunks(8).filter_map(|places| places.iter().min()).max().map_or(1, |bits| bits.div_ceil(8));
+    (least as usize..=MAX_MARK_BYTES)
         .find_map(|mark_bytes| Writer { numbers, len, group_len, bits, mark_bytes }.write())
         .expect("marks of eight bytes have room for each separator")
 }
@@ -62,7 +61,9 @@ impl Writer<'_> {
             rest = &rest[taken..];
             if let Some(&next) = rest.first() {
                 separator = next & !(u64::MAX >> 1 >> common(last, next));
-                marks.extend_from_slice(&separator.to_be_bytes()[..self.mark_bytes]);
+                let mut mark = [0; MAX_MARK_BYTES];
+                bytes::put_u64(&mut mark, 0, separator.swap_bytes());
+                marks.extend_from_slice(&mark[..self.mark_bytes]);
             }
         }
         marks.append(&mut groups);

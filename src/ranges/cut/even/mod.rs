@@ -9,6 +9,8 @@
 //! above all of its own; and a group gives each of its keys up to the last bit that it keeps.
 
 mod gaps;
+#[expect(dead_code, reason = "begun: its writer, and the search among separators, come next")]
+mod steps;
 #[cfg(test)]
 mod tests;
 mod write;

@@ -153,7 +153,7 @@ impl RangeFilterBuilder {
     /// Appends the block of keys that are cut.
     fn append_cut(&self, out: &mut Vec<u8>, start: usize) -> Result<(), BuildError> {
         let num_keys = self.keys.len() as u64;
-        let built = cut::build(&self.keys, self.policy.max_payload_len(num_keys), out);
+        let params = cut::build(&self.keys, self.policy.max_payload_len(num_keys), out);
         let payload_bytes = (out.len() - start - HEADER_LEN) as u64;
         if payload_bytes > MAX_PAYLOAD_LEN {
             let max_bytes = MAX_PAYLOAD_LEN;
@@ -161,13 +161,13 @@ impl RangeFilterBuilder {
         }
         let block = &mut out[start..];
         fault::inject(&mut block[HEADER_LEN..]);
-        header::write(block, Some(MapParams::Cut(built.params)), num_keys, self.context);
+        header::write(block, Some(MapParams::Cut(params)), num_keys, self.context);
         if !self.policy.self_check() {
             return Ok(());
         }
         let opened = header::check(block, &OpenOptions::new().with_context(self.context));
         match opened {
-            Ok((Some(Map::Cut(layout)), _)) => cut::check(&self.keys, &built.leaves, &layout, &block[HEADER_LEN..]),
+            Ok((Some(Map::Cut(layout)), _)) => cut::check(&self.keys, &layout, &block[HEADER_LEN..]),
             _ => Err(self.keys.lacks(0, num_keys)),
         }
     }

@@ -1,6 +1,6 @@
 //! The reader's side: the answers of an opened range filter.
 
-use super::cut::{self, Bounds, Engine, Layout, Place, Range, Step};
+use super::cut::{self, Bounds, Layout};
 use super::form::RangeForm;
 use super::header::{self, Map};
 use super::integers::Search;
@@ -16,7 +16,7 @@ use core::ops::Bound;
 /// A range filter that was opened once: answers whether its table may have a key in a range.
 ///
 /// *No* is always true. Queries cannot fail and allocate nothing. Beside the length of the bounds, their time is limited
-/// whatever the bytes: one of cut keys searches a group a level, of six at most; one of integers at most 129 blocks of
+/// whatever the bytes: one of cut keys searches two groups of at most 512 bytes; one of integers at most 129 blocks of
 /// numbers, usually one, and as many bits as twenty of the longest buckets have. `B` owns or borrows the bytes, and must
 /// give the same ones at each call, as vectors, boxes, shared slices and memory maps do.
 #[derive(Clone)]
@@ -24,27 +24,24 @@ pub struct RangeFilter<B> {
     block: B,
     /// `None` without keys.
     map: Option<Map>,
-    /// The engine that searches [`Map::Cut`].
-    engine: Engine,
     num_keys: u64,
 }
 
 /// The state of a search of one of many tables.
-#[derive(Clone, Copy)]
-pub(super) enum Probe {
+#[expect(clippy::large_enum_variant, reason = "there are a few, on the stack")]
+pub(super) enum Probe<'a> {
     Known(bool),
     /// The group to be searched next.
-    Group(Place),
+    Group {
+        group: usize,
+        bounds: Bounds<'a>,
+    },
     /// The codes of integers, which are near once the directory has been read.
     Codes {
         search: Search,
         are_near: bool,
     },
 }
-
-/// Cache lines to prefetch per group.
-const GROUP_LINES: usize = 5;
-const LINE_LEN: usize = 64;
 
 impl OpenOptions {
     /// Opens a range filter's block, of bytes owned or borrowed. Of the options, context and digest check apply. Beyond
@@ -55,7 +52,7 @@ impl OpenOptions {
     /// *maybe*.
     pub fn open_ranges<B: AsRef<[u8]>>(&self, block: B) -> Result<RangeFilter<B>, DecodeError> {
         let (map, num_keys) = header::check(block.as_ref(), self)?;
-        Ok(RangeFilter { block, map, engine: Engine::best(&()), num_keys })
+        Ok(RangeFilter { block, map, num_keys })
     }
 }
 
@@ -144,15 +141,14 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
     /// Returns whether a filter of cut keys may have a key of `span`, whose bounds are in order.
     #[inline]
     fn may_overlap(&self, layout: &Layout, span: Span<'_>) -> bool {
-        let (payload, mut bounds) = (self.payload(), Bounds::ALL);
-        range_of(layout, payload, span, &mut bounds)
-            .is_some_and(|range| self.engine.may_overlap(&range, layout, payload))
+        let groups = layout.groups(self.payload());
+        let search = |mut bounds| groups.start(&mut bounds).is_some_and(|group| groups.finish(&mut bounds, group));
+        bounds_of(layout, self.payload(), span).is_some_and(search)
     }
 
-    /// Begins a search of many tables, each of which is then [advanced](RangeFilter::advance) in turn. `bounds` must be
-    /// the bounds of all keys.
+    /// Begins a search of many tables, each of which is then [advanced](RangeFilter::advance) in turn.
     #[inline]
-    pub(super) fn start(&self, span: Span<'_>, bounds: &mut Bounds) -> Probe {
+    pub(super) fn start<'a>(&'a self, span: Span<'a>) -> Probe<'a> {
         let payload = self.payload();
         if matches!(span, Span::Range(lower, upper) if !are_ordered(lower, upper)) {
             return Probe::Known(true);
@@ -163,39 +159,33 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
                 Ok(search) => Probe::Codes { search, are_near: false },
                 Err(answer) => Probe::Known(answer),
             },
-            Some(Map::Cut(layout)) => match range_of(layout, payload, span, bounds) {
-                Some(range) => match range.start(layout, payload) {
-                    Step::Below(place) => Probe::Group(place),
-                    Step::Done(answer) => Probe::Known(answer),
-                },
-                None => Probe::Known(false),
-            },
+            Some(Map::Cut(layout)) => {
+                let (groups, bounds) = (layout.groups(payload), bounds_of(layout, payload, span));
+                let started = bounds.and_then(|mut bounds| Some((groups.start(&mut bounds)?, bounds)));
+                started.map_or(Probe::Known(false), |(group, bounds)| {
+                    groups.prefetch(group);
+                    Probe::Group { group, bounds }
+                })
+            }
         }
     }
 
     /// Does one step of a search, and prefetches what the next one reads.
     #[inline]
-    pub(super) fn advance(&self, probe: Probe, bounds: &Bounds) -> Probe {
+    pub(super) fn advance<'a>(&'a self, probe: &mut Probe<'a>) {
         let payload = self.payload();
-        match (probe, &self.map) {
+        *probe = match (&mut *probe, &self.map) {
             (Probe::Codes { search, are_near: false }, Some(Map::Integers(integers))) => {
-                integers.prefetch(payload, &search);
-                Probe::Codes { search, are_near: true }
+                integers.prefetch(payload, search);
+                Probe::Codes { search: *search, are_near: true }
             }
             (Probe::Codes { search, .. }, Some(Map::Integers(integers))) => {
-                Probe::Known(integers.finish(payload, &search))
+                Probe::Known(integers.finish(payload, search))
             }
-            (Probe::Group(place), Some(Map::Cut(layout))) => match Range::new(&bounds.lower, &bounds.upper) {
-                Some(range) => match self.engine.descend(&range, layout, payload, place) {
-                    Step::Below(place) => {
-                        (0..GROUP_LINES).for_each(|line| prefetch(payload, place.at as usize + line * LINE_LEN));
-                        Probe::Group(place)
-                    }
-                    Step::Done(answer) => Probe::Known(answer),
-                },
-                None => Probe::Known(false),
-            },
-            (Probe::Known(_), _) => probe,
+            (Probe::Group { group, bounds }, Some(Map::Cut(layout))) => {
+                Probe::Known(layout.groups(payload).finish(bounds, *group))
+            }
+            (Probe::Known(_), _) => return,
             // Not a search of this map.
             _ => Probe::Known(true),
         }
@@ -207,7 +197,7 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
         let payload = self.payload();
         prefetch(payload, 0);
         if let Some(Map::Cut(layout)) = &self.map {
-            (0..GROUP_LINES).for_each(|line| prefetch(payload, layout.root as usize + line * LINE_LEN));
+            layout.groups(payload).prefetch_marks();
         }
     }
 
@@ -219,6 +209,15 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
     /// Returns the block's bytes.
     pub fn as_bytes(&self) -> &[u8] {
         self.block.as_ref()
+    }
+
+    /// Returns the number of leaves: keys and groups of keys that are distinguished. It reads the head of each group.
+    pub fn num_leaves(&self) -> u64 {
+        match &self.map {
+            None => 0,
+            Some(Map::Cut(layout)) => layout.groups(self.payload()).num_leaves(),
+            Some(Map::Integers(_)) => self.num_keys,
+        }
     }
 
     /// Returns the bytes that all keys begin with; none without keys.
@@ -240,15 +239,6 @@ impl<B> RangeFilter<B> {
     /// Returns the number of distinct keys.
     pub fn num_entries(&self) -> u64 {
         self.num_keys
-    }
-
-    /// Returns the number of leaves: keys and groups of keys that are distinguished.
-    pub fn num_leaves(&self) -> u64 {
-        match &self.map {
-            None => 0,
-            Some(Map::Cut(layout)) => layout.params.num_leaves.into(),
-            Some(Map::Integers(_)) => self.num_keys,
-        }
     }
 
     /// Returns the form in which the filter has its keys; `None` without keys.
@@ -297,24 +287,17 @@ impl<B> RangeFilter<B> {
             Some(Map::Integers(integers)) => integers.with_each_engine().map(|map| Some(Map::Integers(map))).collect(),
             map => std::vec![map],
         };
-        Engine::all(&())
-            .flat_map(move |engine| maps.clone().into_iter().map(move |map| (engine, map)))
-            .map(|(engine, map)| Self { engine, map, ..self.clone() })
+        maps.into_iter().map(|map| Self { map, ..self.clone() })
     }
 }
 
-/// Returns the range of bits of `span` among cut keys; `None` if no key is in it. `bounds`, which must be those of all
-/// keys, are narrowed to those of the range.
+/// Returns the bounds of `span` among cut keys; `None` if no key is in it.
 #[inline]
-fn range_of<'b>(layout: &Layout, payload: &[u8], span: Span<'_>, bounds: &'b mut Bounds) -> Option<Range<'b>> {
-    let may_have_keys = match span {
-        Span::Range(lower, upper) => cut::of_range(layout, payload, lower, upper, bounds),
-        Span::Prefix(prefix) => cut::of_prefix(layout, payload, prefix, bounds),
-    };
-    if !may_have_keys {
-        return None;
+fn bounds_of<'a>(layout: &Layout, payload: &'a [u8], span: Span<'a>) -> Option<Bounds<'a>> {
+    match span {
+        Span::Range(lower, upper) => cut::of_range(layout, payload, lower, upper),
+        Span::Prefix(prefix) => cut::of_prefix(layout, payload, prefix),
     }
-    Range::new(&bounds.lower, &bounds.upper)
 }
 
 /// The output is one line, without the bytes.

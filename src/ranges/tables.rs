@@ -1,6 +1,5 @@
 //! Many tables, one range: the scans of a log-structured store.
 
-use super::cut::Bounds;
 use super::query::Span;
 use super::reader::{Probe, RangeFilter};
 use crate::query::Query;
@@ -70,13 +69,13 @@ pub(super) fn in_turns<'a, B: AsRef<[u8]> + 'a>(
     answers: &mut [bool],
 ) {
     tables.clone().for_each(RangeFilter::prefetch_start);
-    let (mut bounds, mut probes) = ([const { Bounds::ALL }; WINDOW], [Probe::Known(false); WINDOW]);
-    for ((table, bounds), probe) in tables.clone().zip(&mut bounds).zip(&mut probes) {
-        *probe = table.start(span, bounds);
+    let mut probes = [const { Probe::Known(false) }; WINDOW];
+    for (table, probe) in tables.clone().zip(&mut probes) {
+        *probe = table.start(span);
     }
     while probes.iter().any(|probe| !matches!(probe, Probe::Known(_))) {
-        for ((table, bounds), probe) in tables.clone().zip(&bounds).zip(&mut probes) {
-            *probe = table.advance(*probe, bounds);
+        for (table, probe) in tables.clone().zip(&mut probes) {
+            table.advance(probe);
         }
     }
     for (answer, probe) in answers.iter_mut().zip(probes) {

@@ -1,4 +1,3 @@
-use super::cut::CHILD_BITS;
 use super::query::Span;
 use super::tables::{WINDOW, in_turns};
 use super::{RangeFilter, RangeFilterBuilder, RangePolicy};
@@ -270,30 +269,6 @@ fn any_payload_is_answered_by_all_engines_alike() {
         }
     }
     assert!(num_opened > 1_000 && num_denied > num_asked / 20, "{num_opened} {num_asked} {num_denied}");
-}
-
-/// The root's first place is moved past the payload: zeros are read there, whatever the width of `usize`.
-#[test]
-fn zeros_are_read_behind_the_payload() {
-    let keys: Vec<Vec<u8>> = (0..200u64).map(|i| big_endian(i << 40 | 1 << 63)).collect();
-    let filter = built(&keys, 10.0);
-    let stored = filter.as_bytes();
-    assert_eq!(stored[PARAMS_AT + 1] & 1, 0, "no table");
-    let first = HEADER_LEN + usize::from(bytes::u16_at(stored, PARAMS_AT + 6));
-    let root = first + 2 + usize::from(bytes::u16_at(stored, first)).div_ceil(8);
-    let with_place = |place: u64| {
-        let mut block = filter.as_bytes().to_vec();
-        let child = bytes::u64_at(&block, root);
-        bytes::put_u64(&mut block, root, child >> (CHILD_BITS - 8) << (CHILD_BITS - 8) | place);
-        opened(block).expect("places are not checked")
-    };
-    let first = bytes::u64_at(filter.as_bytes(), root) & ((1 << (CHILD_BITS - 8)) - 1);
-    let (moved, behind) = (with_place(first + (1 << 32)), with_place(1 << 39));
-    let says = |filter: &Filter, key: u64| filter.may_contain(&big_endian(key | 1 << 63));
-    let answers = |filter: &Filter| (0..400u64).map(|i| says(filter, i << 39)).collect::<Vec<_>>();
-    assert_eq!(answers(&moved), answers(&behind));
-    assert_ne!(answers(&moved), answers(&filter), "other leaves are read");
-    assert_eq!(answers(&with_place(first)), answers(&filter));
 }
 
 /// Two groups of keys that agree in more bits than can be kept, and a budget for more.

@@ -2,7 +2,6 @@
 //! queried, and what they load from the block is counted. The bounds are those of `EMBEDDING.md`. (Loads of vectors are
 //! not counted: there is a fixed number of them for each bucket and for each group.)
 
-use super::cut::MAX_LEVELS;
 use super::{RangeFilter, RangeFilterBuilder, RangeForm, RangePolicy};
 use crate::bytes::{self, loads_of};
 use crate::frame::{HEADER_LEN, NUM_ENTRIES_AT, PARAMS_AT, PAYLOAD_LEN_AT, checksums};
@@ -19,8 +18,14 @@ fn max_query(filter: &RangeFilter<Vec<u8>>) -> u64 {
     let of = |name| filter.parameters().find(|&(found, _)| found == name).map_or(0, |(_, value)| value);
     match filter.form() {
         None => 0,
-        // A group's numbers, two columns of 64 and their marks, and the bits of an entry.
-        Some(RangeForm::Cut) => MAX_LEVELS as u64 * 2 * (3 * 64 + 64 + 1023 / 57),
+        // Marks; of two groups either 1023 values of two loads, 15 jumps for each bound, and zeros, or 255 leaves, whose
+        // bits are those of the group; separators that marks do not settle.
+        Some(RangeForm::Cut) => {
+            let marks = 32 * 4;
+            let gaps = 2 * (2 * 1023 + 2 * 15 * 4 + 2 * 4096 / 57 + 8);
+            let steps = 2 * (255 * 8 + 4096 / 57 + 64) + 40 * (1100 / 57 + 4);
+            marks + gaps.max(steps)
+        }
         // A remainder for each code, the unary bits twice, and the directory and some slack for each bucket.
         Some(RangeForm::Integers) => {
             let bits = 20 * 512 * (of("remainder_bits") + 2);

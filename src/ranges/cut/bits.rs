@@ -6,11 +6,13 @@
 
 use crate::bits;
 
-/// The greatest number of bits that are kept of a key.
+/// The greatest number of bits that distinguish a key from its neighbours.
 pub(crate) const MAX_DEPTH: u32 = 1023;
 
-/// Those bits, and a word after them, which a load from any bit may touch.
-const WORDS: usize = MAX_DEPTH.div_ceil(64) as usize + 1;
+/// Those bits, those that are kept besides, and a word after them, which a load from any bit may touch.
+const WORDS: usize = MAX_DEPTH.div_ceil(64) as usize + 2;
+/// The number of bits that a string has.
+pub(crate) const ALL_BITS: u32 = 64 * WORDS as u32;
 
 /// The first bits of an endless string: all that are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +23,12 @@ impl Bits {
     pub(crate) const ZEROS: Self = Self([0; WORDS]);
     /// The string of ones, above all keys.
     pub(crate) const ONES: Self = Self([u64::MAX; WORDS]);
+
+    /// Returns word `index`; zeros if it is not kept.
+    #[inline]
+    pub(crate) fn word(&self, index: usize) -> u64 {
+        self.0.get(index).copied().unwrap_or(0)
+    }
 
     /// Sets word `index`, if it is kept.
     #[inline]

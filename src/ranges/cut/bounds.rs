@@ -1,67 +1,57 @@
-//! The bits of a range's bounds.
+//! The strings of a range's bounds.
 
-use super::bits::Bits;
-use super::code::Side;
+use super::code::{Side, Text};
 use super::layout::Layout;
 use core::cmp::Ordering;
 use core::ops::Bound;
 
-/// The bits of both bounds of a range.
-pub(crate) struct Bounds {
-    pub(crate) lower: Bits,
-    pub(crate) upper: Bits,
+/// The strings of both bounds of a range.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds<'a> {
+    pub(crate) lower: Text<'a>,
+    pub(crate) upper: Text<'a>,
 }
 
-impl Bounds {
-    /// The bounds of all keys.
-    pub(crate) const ALL: Self = Self { lower: Bits::ZEROS, upper: Bits::ONES };
-}
-
-/// Fills in the bounds of a range over the bounds of all keys. Returns `false` if nothing in the range has the table's
-/// common prefix.
+/// Returns the bounds of a range; `None` if nothing in it has the table's common prefix.
 #[inline]
-pub(crate) fn of_range(
+pub(crate) fn of_range<'a>(
     layout: &Layout,
-    payload: &[u8],
-    lower: Bound<&[u8]>,
-    upper: Bound<&[u8]>,
-    bounds: &mut Bounds,
-) -> bool {
-    let (prefix, depth) = (layout.prefix(payload), u32::from(layout.params.depth));
+    payload: &'a [u8],
+    lower: Bound<&'a [u8]>,
+    upper: Bound<&'a [u8]>,
+) -> Option<Bounds<'a>> {
+    let (prefix, code) = (layout.prefix(payload), layout.code(payload));
     // A key above an excluded bound may have the same bits: zeros follow the end of a key.
-    if let Bound::Included(bytes) | Bound::Excluded(bytes) = lower {
-        match beside(prefix, bytes) {
-            Ok(rest) => layout.code.encode(rest, depth, Side::Lower, &mut bounds.lower),
-            Err(Ordering::Greater) => return false,
-            Err(_) => {}
-        }
-    }
-    if let Bound::Included(bytes) | Bound::Excluded(bytes) = upper {
-        match beside(prefix, bytes) {
-            Ok(rest) => {
-                layout.code.encode(rest, depth, Side::Upper, &mut bounds.upper);
-                if matches!(upper, Bound::Excluded(_)) && layout.code.is_exact(rest, depth) {
-                    return bounds.upper.step_below();
-                }
-            }
-            Err(Ordering::Less) => return false,
-            Err(_) => {}
-        }
-    }
-    true
+    let lower = match lower {
+        Bound::Unbounded => Text::end(false),
+        Bound::Included(bytes) | Bound::Excluded(bytes) => match beside(prefix, bytes) {
+            Ok(rest) => Text::new(code, rest, Side::Lower),
+            Err(Ordering::Greater) => return None,
+            Err(_) => Text::end(false),
+        },
+    };
+    let upper = match upper {
+        Bound::Unbounded => Text::end(true),
+        Bound::Included(bytes) | Bound::Excluded(bytes) => match beside(prefix, bytes) {
+            Ok(rest) if matches!(upper, Bound::Excluded(_)) => Text::below(code, rest)?,
+            Ok(rest) => Text::new(code, rest, Side::Upper),
+            Err(Ordering::Less) => return None,
+            Err(_) => Text::end(true),
+        },
+    };
+    Some(Bounds { lower, upper })
 }
 
-/// Fills in the bounds of the keys with `prefix`, as [`of_range`] does.
+/// Returns the bounds of the keys with `prefix`, as [`of_range`] does.
 #[inline]
-pub(crate) fn of_prefix(layout: &Layout, payload: &[u8], prefix: &[u8], bounds: &mut Bounds) -> bool {
-    let depth = layout.params.depth.into();
-    match prefix.strip_prefix(layout.prefix(payload)) {
+pub(crate) fn of_prefix<'a>(layout: &Layout, payload: &'a [u8], prefix: &'a [u8]) -> Option<Bounds<'a>> {
+    let (common, code) = (layout.prefix(payload), layout.code(payload));
+    match prefix.strip_prefix(common) {
         Some(rest) => {
-            layout.code.encode(rest, depth, Side::Lower, &mut bounds.lower);
-            layout.code.encode(rest, depth, Side::UpperOfPrefix, &mut bounds.upper);
-            true
+            let text = |side| Text::new(code, rest, side);
+            Some(Bounds { lower: text(Side::Lower), upper: text(Side::UpperOfPrefix) })
         }
-        None => layout.prefix(payload).starts_with(prefix),
+        None => common.starts_with(prefix).then(|| Bounds { lower: Text::end(false), upper: Text::end(true) }),
     }
 }
 

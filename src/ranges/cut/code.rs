@@ -1,28 +1,35 @@
 //! The code of bytes: the bits of each byte of a key after the table's common prefix.
 //!
 //! A code keeps the order of the bytes (an alphabetic code: Gilbert, Moore 1959), so that strings of bits compare as the
-//! keys do. Bytes that no key has have no bits. It is stored as the length of each byte's bits: the bits follow, as
-//! each begins where the one before it ends, if lengths are read as intervals of halves of halves.
+//! keys do. The bits of a byte depend on the byte before it, which has one of up to 16 classes. Bytes that no key has
+//! have no bits. Codes are read where they are stored: opening a filter makes no table.
+//!
+//! | size | part |
+//! |---|---|
+//! | 256 | for each byte value its column; 0 if no key has it |
+//! | 128 | for each byte value the class of what follows it, four bits each, the lower half of a byte first |
+//! | 2 each | for each class, for each column from 0 on, the end of a key: its bits, the first one lowest, and above these twelve the number of them |
 
-use super::bits::Bits;
-#[cfg(feature = "std")]
-use super::bits::MAX_DEPTH;
+use super::bits::{ALL_BITS, Bits};
 use crate::bytes;
 use crate::error::DecodeError;
 
 /// The greatest number of bits of a byte.
 pub(crate) const MAX_LEN: u32 = 12;
-/// The length of a stored table in bytes: a nibble a byte value.
-pub(crate) const TABLE_LEN: usize = 128;
+pub(crate) const MAX_CLASSES: usize = 16;
+pub(crate) const CLASSES_AT: usize = 256;
+pub(crate) const ENTRIES_AT: usize = CLASSES_AT + 128;
 
-/// The bits of each byte: eight, or those of a table.
+/// Returns the length of a code of these numbers; of none without classes.
+pub(crate) fn table_len(num_classes: usize, num_columns: usize) -> usize {
+    if num_classes == 0 { 0 } else { ENTRIES_AT + 2 * num_classes * (num_columns + 1) }
+}
+
+/// The bits of each byte: those of a table, or without one eight.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ByteCode {
-    /// For each byte its bits, first bit lowest, below its number of bits in the upper four; zero for a byte that no key
-    /// has.
-    codes: [u16; 256],
-    /// Whether each byte has its own eight bits.
-    is_plain: bool,
+pub(crate) struct ByteCode<'a> {
+    table: &'a [u8],
+    num_columns: usize,
 }
 
 /// The side of a bound on which keys are searched.
@@ -36,150 +43,202 @@ pub(crate) enum Side {
     UpperOfPrefix,
 }
 
-impl ByteCode {
-    /// Returns the code of each byte's own bits.
-    pub(crate) fn plain() -> Self {
-        let codes = core::array::from_fn(|byte| 8 << MAX_LEN | u16::from((byte as u8).reverse_bits()));
-        Self { codes, is_plain: true }
-    }
-
-    /// Reads the lengths of a table of [`TABLE_LEN`] bytes. If one key can be a prefix of another, the end of a key has
-    /// a code, too, of `end_len` zeros.
-    pub(crate) fn decode(table: &[u8], end_len: u8) -> Result<Self, DecodeError> {
-        let over = |taken: u32| {
-            let whole = 1 << MAX_LEN;
-            DecodeError::Parameter { name: "code", value: taken.into(), min: whole, max: whole }
-        };
-        let mut codes = [0; 256];
-        // The first code is the end of a key, after which zeros follow.
-        let mut taken = if end_len == 0 { 0u32 } else { 1 << (MAX_LEN - u32::from(end_len).min(MAX_LEN)) };
-        for (value, code) in codes.iter_mut().enumerate() {
-            let len = u32::from(table[value / 2] >> (4 * (value % 2)) & 15);
-            let step = 1 << (MAX_LEN - len.min(MAX_LEN));
-            // The interval of a byte begins at a multiple of its length.
-            let least = if len == 0 { 0 } else { MAX_LEN - taken.trailing_zeros().min(MAX_LEN) };
-            if !(least..=MAX_LEN).contains(&len) {
-                let [value, min, max] = [len, least, MAX_LEN].map(u64::from);
-                return Err(DecodeError::Parameter { name: "code_len", value, min, max });
-            }
-            if len > 0 && taken >= 1 << MAX_LEN {
-                return Err(over(taken + step));
-            }
-            if len > 0 {
-                let bits = (taken >> (MAX_LEN - len)).reverse_bits() >> (32 - len);
-                *code = (len << MAX_LEN | bits) as u16;
-                taken += step;
-            }
-        }
-        match taken >> MAX_LEN {
-            1 => Ok(Self { codes, is_plain: false }),
-            _ => Err(over(taken)),
-        }
-    }
-
-    /// Returns the bits of a byte, first bit lowest, and their number: 0 for a byte that no key has.
+impl<'a> ByteCode<'a> {
+    /// Returns the code that `table`, of [`table_len`] bytes, has.
     #[inline]
-    pub(crate) fn of(&self, byte: u8) -> (u64, u32) {
-        let code = self.codes[usize::from(byte)];
-        (u64::from(code) & ((1 << MAX_LEN) - 1), u32::from(code) >> MAX_LEN)
+    pub(crate) fn new(table: &'a [u8], num_columns: usize) -> Self {
+        Self { table, num_columns }
     }
 
-    /// Returns the number of leading bits that two strings, followed by zeros, have in common; a number above
-    /// [`MAX_DEPTH`] if they agree that far.
-    #[cfg(feature = "std")]
-    pub(crate) fn common_len(&self, a: &[u8], b: &[u8]) -> u32 {
-        let (mut at, mut a, mut b) = (0, a.iter(), b.iter());
-        // For each string, the bits and the number of bits that are left of its byte.
-        let mut left = ((0, 0), (0, 0));
-        loop {
-            let refill = |left: &mut (u64, u32), bytes: &mut core::slice::Iter<'_, u8>| {
-                if left.1 == 0 {
-                    *left = bytes.next().map_or((0, MAX_DEPTH), |&byte| self.of(byte));
-                }
-            };
-            refill(&mut left.0, &mut a);
-            refill(&mut left.1, &mut b);
-            let len = left.0.1.min(left.1.1);
-            let differences = left.0.0 ^ left.1.0;
-            if differences != 0 && differences.trailing_zeros() < len {
-                return at + differences.trailing_zeros();
-            }
-            at += len;
-            if at > MAX_DEPTH {
-                return u32::MAX;
-            }
-            for left in [&mut left.0, &mut left.1] {
-                *left = (left.0.checked_shr(len).unwrap_or(0), left.1 - len);
+    /// Checks that each byte has a column and a class that there is.
+    pub(crate) fn check(&self, num_classes: usize) -> Result<(), DecodeError> {
+        let most = |bytes: &[u8], of: fn(u8) -> u8| bytes.iter().map(|&byte| of(byte)).max().unwrap_or(0).into();
+        let (columns, rest) = self.table.split_at(CLASSES_AT);
+        let classes = &rest[..ENTRIES_AT - CLASSES_AT];
+        let class = most(classes, |byte| (byte & 15).max(byte >> 4));
+        for (name, value, max) in
+            [("column", most(columns, |byte| byte), self.num_columns as u64), ("class", class, num_classes as u64 - 1)]
+        {
+            if value > max {
+                return Err(DecodeError::Parameter { name, value, min: 0, max });
             }
         }
+        Ok(())
     }
 
-    /// Sets `bits`, to at least the first `depth` bits of a bound.
+    #[inline(always)]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.table.is_empty()
+    }
+
+    /// Returns the column of a byte: 0 if no key has it.
+    #[inline(always)]
+    pub(crate) fn column(&self, byte: u8) -> usize {
+        self.table[usize::from(byte)].into()
+    }
+
+    /// Returns the class of what follows a byte; the first byte follows a zero.
+    #[inline(always)]
+    pub(crate) fn class(&self, byte: u8) -> usize {
+        (self.table[CLASSES_AT + usize::from(byte / 2)] >> (4 * (byte % 2)) & 15).into()
+    }
+
+    /// Returns the bits of a column, the first one lowest, and their number.
+    #[inline(always)]
+    pub(crate) fn of(&self, class: usize, column: usize) -> (u64, u32) {
+        let at = ENTRIES_AT + 2 * (class * (self.num_columns + 1) + column);
+        let entry = u32::from(bytes::u16_at(self.table, at.min(self.table.len() - 2)));
+        let len = (entry >> MAX_LEN).min(MAX_LEN);
+        (u64::from(entry & ((1 << len) - 1)), len)
+    }
+
+    /// Returns the bits of a byte after another, and their number; 0 for a byte that no key has.
     #[inline]
-    pub(crate) fn encode(&self, bytes: &[u8], depth: u32, side: Side, bits: &mut Bits) {
-        match self.is_plain {
-            true => encode_plain(bytes, depth, side, bits),
-            false => self.encode_by_table(bytes, depth, side, bits),
+    pub(crate) fn after(&self, before: u8, byte: u8) -> (u64, u32) {
+        match self.is_plain() {
+            true => (u64::from(byte.reverse_bits()), 8),
+            false => match self.column(byte) {
+                0 => (0, 0),
+                column => self.of(self.class(before), column),
+            },
         }
     }
 
-    /// Returns whether all keys below `bytes`, of which the first `depth` bits are kept, have bits below its own: then a
-    /// bound can exclude it.
-    pub(crate) fn is_exact(&self, bytes: &[u8], depth: u32) -> bool {
-        let mut len = 0;
-        let all_known = bytes.iter().all(|&byte| {
-            let of_byte = self.of(byte).1;
-            len += of_byte;
-            of_byte > 0 && len <= depth
-        });
-        // A shorter key has the same bits as one that goes on with zeros.
-        all_known && bytes.last().is_none_or(|&byte| self.of(byte).0 != 0)
+    /// Returns the column of the next byte on the keys' side of a byte that no key has, and whether ones follow; without
+    /// such a byte all that begins as the bound does is on the other side.
+    #[cold]
+    fn beside(&self, byte: u8, side: Side) -> (Option<usize>, bool) {
+        let is_lower = side == Side::Lower;
+        let has = |&byte: &u8| self.column(byte) != 0;
+        let found = if is_lower { (byte..=255).find(has) } else { (0..byte).rev().find(has) };
+        (found.map(|byte| self.column(byte)), found.is_some() != is_lower)
     }
 
-    /// Does what [`ByteCode::encode`] does by a table.
-    fn encode_by_table(&self, bytes: &[u8], depth: u32, side: Side, out: &mut Bits) {
-        let mut ones = side == Side::UpperOfPrefix;
-        let (mut pushed, mut word) = (0u32, 0u64);
+    /// Returns whether all keys below `bytes` have bits below its own: then a bound can exclude it.
+    fn is_exact(&self, bytes: &[u8]) -> bool {
+        let (mut before, mut all, mut last) = (0, 0u32, (0, 0));
         for &byte in bytes {
-            let (mut bits, mut len) = self.of(byte);
-            let is_absent = len == 0;
-            if is_absent {
-                // The next byte on the keys' side that some key has; without one, all that begins as the bound does.
-                let byte = usize::from(byte);
-                let (next, is_lower) = match side {
-                    Side::Lower => ((byte + 1..256).find(|&b| self.codes[b] != 0), true),
-                    _ => ((0..byte).rev().find(|&b| self.codes[b] != 0), false),
-                };
-                ones = next.is_some() != is_lower;
-                let Some(next) = next else { break };
-                (bits, len) = self.of(next as u8);
+            last = self.after(before, byte);
+            all = all.saturating_add(last.1);
+            if last.1 == 0 {
+                return false;
             }
-            word |= bits << (pushed % 64);
-            let held = pushed % 64 + len;
-            if held >= 64 {
-                out.set_word((pushed / 64) as usize, word);
-                word = bits >> (len - (held - 64));
-            }
-            pushed += len;
-            if is_absent || pushed >= depth {
-                break;
-            }
+            before = byte;
         }
-        let last = (pushed / 64) as usize;
-        out.set_word(last, if ones { word | u64::MAX << (pushed % 64) } else { word });
-        out.fill_from(last + 1, ones);
+        // A shorter key has the same bits as one that goes on with zeros.
+        all <= ALL_BITS && (bytes.is_empty() || last.0 != 0)
     }
 }
 
-/// Does what [`ByteCode::encode`] does where each byte has its own eight bits.
-fn encode_plain(key: &[u8], depth: u32, side: Side, out: &mut Bits) {
-    let ones = side == Side::UpperOfPrefix;
-    let mut words = 0;
-    for chunk in key.chunks(8).take(depth.div_ceil(64) as usize) {
-        let mut all = if ones { [0xff; 8] } else { [0; 8] };
-        all[..chunk.len()].copy_from_slice(chunk);
-        out.set_word(words, bytes::u64_from(all).swap_bytes().reverse_bits());
-        words += 1;
+/// The string of a bound, encoded as far as it was needed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Text<'a> {
+    bits: Bits,
+    /// The number of bits that are known.
+    known: u32,
+    code: ByteCode<'a>,
+    side: Side,
+    /// The bytes whose bits are not known, and the one before them.
+    rest: &'a [u8],
+    before: u8,
+}
+
+impl<'a> Text<'a> {
+    pub(crate) fn new(code: ByteCode<'a>, bytes: &'a [u8], side: Side) -> Self {
+        Self { bits: Bits::ZEROS, known: 0, code, side, rest: bytes, before: 0 }
     }
-    out.fill_from(words, ones);
+
+    /// Returns the string that all others are above, or below.
+    pub(crate) fn end(ones: bool) -> Self {
+        let bits = if ones { Bits::ONES } else { Bits::ZEROS };
+        Self { bits, known: u32::MAX, ..Self::new(ByteCode::new(&[], 0), &[], Side::Lower) }
+    }
+
+    /// Returns the string of `bytes`, as an upper bound that excludes them if it can; `None` if nothing is below.
+    pub(crate) fn below(code: ByteCode<'a>, bytes: &'a [u8]) -> Option<Self> {
+        let mut text = Self::new(code, bytes, Side::Upper);
+        if code.is_exact(bytes) {
+            text.reach(ALL_BITS);
+            text.known = u32::MAX;
+            return text.bits.step_below().then_some(text);
+        }
+        Some(text)
+    }
+
+    /// Makes at least the first `len` bits known.
+    #[inline(always)]
+    pub(crate) fn reach(&mut self, len: u32) -> &Bits {
+        if self.known < len {
+            match self.code.is_plain() {
+                true => self.encode_plain(),
+                false => self.encode(len.min(ALL_BITS)),
+            }
+        }
+        &self.bits
+    }
+
+    /// Returns 64 bits from bit `from` on, at most 64, as a number, the first of them the highest.
+    #[inline(always)]
+    pub(crate) fn number(&mut self, from: u32) -> u64 {
+        self.reach(from + 64).at(from).reverse_bits()
+    }
+
+    /// Makes the first `len` bits, at most 64, those of `number`, the first the highest, and all others zeros or ones.
+    pub(crate) fn set_start(&mut self, number: u64, len: u32, ones: bool) {
+        *self = Self::end(ones);
+        let kept = !u64::MAX.checked_shl(len).unwrap_or(0);
+        let word = self.bits.word(0);
+        self.bits.set_word(0, word & !kept | number.reverse_bits() & kept);
+    }
+
+    #[inline(never)]
+    fn encode(&mut self, until: u32) {
+        let (code, mut known) = (self.code, self.known);
+        let (mut word, mut class, mut num) = (self.bits.word((known / 64) as usize), code.class(self.before), 0);
+        // Whether zeros or ones follow, after the end.
+        let mut fill = None;
+        while known < until && fill.is_none() {
+            let Some(&byte) = self.rest.get(num) else {
+                fill = Some(self.side == Side::UpperOfPrefix);
+                break;
+            };
+            let mut column = Some(code.column(byte));
+            if column == Some(0) {
+                let (found, ones) = code.beside(byte, self.side);
+                (column, fill) = (found, Some(ones));
+            }
+            let (bits, len) = column.map_or((0, 0), |column| code.of(class, column));
+            word |= bits << (known % 64);
+            let held = known % 64 + len;
+            if held >= 64 {
+                self.bits.set_word((known / 64) as usize, word);
+                word = bits >> (len + 64 - held);
+            }
+            (known, num, class) = (known + len, num + 1, code.class(byte));
+        }
+        if let Some(&byte) = num.checked_sub(1).and_then(|last| self.rest.get(last)) {
+            (self.before, self.rest) = (byte, &self.rest[num..]);
+        }
+        let index = (known / 64) as usize;
+        let ones = fill == Some(true);
+        self.bits.set_word(index, if ones { word | u64::MAX << (known % 64) } else { word });
+        self.bits.fill_from(index + 1, ones);
+        self.known = if fill.is_some() { u32::MAX } else { known };
+    }
+
+    /// Does what [`Text::encode`] does where each byte has its own eight bits: all at once.
+    fn encode_plain(&mut self) {
+        let ones = self.side == Side::UpperOfPrefix;
+        let mut index = 0;
+        for chunk in self.rest.chunks(8).take((ALL_BITS / 64) as usize) {
+            let mut all = if ones { [0xff; 8] } else { [0; 8] };
+            all[..chunk.len()].copy_from_slice(chunk);
+            self.bits.set_word(index, bytes::u64_from(all).swap_bytes().reverse_bits());
+            index += 1;
+        }
+        if ones {
+            self.bits.fill_from(index, true);
+        }
+        self.known = u32::MAX;
+    }
 }

@@ -1,91 +1,104 @@
-//! The builder's last step: a finished filter is read from its root to its leaves, and compared with the keys.
+//! The builder's last step: a finished filter is read from its first group to its last, and compared with the keys.
 //!
-//! If each entry of each group has in common with the one before it what the keys have, and stores bits of its leaf's
-//! first key, and if all keys of a leaf have these, then the search finds each key ([`search`](crate::ranges::cut::search::walk)).
+//! If separators are what keys differ by, if each leaf has in common with the one before it what their keys have, and
+//! stores bits that all its keys have, and if each value is that of a number, and jumps ascend, then the search finds each
+//! range with a key.
 
-use super::trie::Leaf;
-use crate::cpu::Portable;
 use crate::error::BuildError;
-use crate::ranges::cut::bits::{Bits, Order, Stored};
-use crate::ranges::cut::group::Group;
-use crate::ranges::cut::layout::{GROUP_LEN, Layout};
-use crate::ranges::cut::search::inner::Inner;
+use crate::ranges::cut::bits::{ALL_BITS, Bits, Order};
+use crate::ranges::cut::code::{Side, Text};
+use crate::ranges::cut::gaps::{Head, Values};
+use crate::ranges::cut::layout::Layout;
+use crate::ranges::cut::marks::Groups;
+use crate::ranges::cut::steps::Leaves;
 use crate::ranges::keys::Keys;
 
-/// Compares the filter with `keys`, whose leaves are `leaves`.
-pub(crate) fn check(keys: &Keys, leaves: &[Leaf], layout: &Layout, payload: &[u8]) -> Result<(), BuildError> {
-    let checker = Checker { keys, leaves, layout, payload };
-    let prefix = layout.prefix(payload);
-    let has_prefix = [0, keys.len() - 1].iter().all(|&key| keys.get(key).starts_with(prefix));
-    let mut first = Bits::ZEROS;
-    if has_prefix {
-        checker.encode(leaves[0].key as usize, &mut first);
+/// Compares the filter with `keys`.
+pub(crate) fn check(keys: &Keys, layout: &Layout, payload: &[u8]) -> Result<(), BuildError> {
+    let (prefix, groups, last) = (layout.prefix(payload), layout.groups(payload), keys.len() - 1);
+    let lacks = |key: usize| Err(keys.lacks(key, 1));
+    if ![0, last].iter().all(|&key| keys.get(key).starts_with(prefix)) {
+        return lacks(0);
     }
-    if !has_prefix
-        || leaves.len() as u64 != layout.levels.len(0)
-        || !checker.all_begin_with(&layout.first_leaf(), 0, &first)
-    {
-        return Err(keys.lacks(0, keys.len() as u64));
-    }
-    checker.check_group(layout.levels.num - 1, 0, layout.root)
-}
-
-struct Checker<'a> {
-    keys: &'a Keys,
-    leaves: &'a [Leaf],
-    layout: &'a Layout,
-    payload: &'a [u8],
-}
-
-impl Checker<'_> {
-    /// Checks group `number` of `level`, and all below it.
-    fn check_group(&self, level: usize, number: u64, place: u64) -> Result<(), BuildError> {
-        let len = self.layout.levels.len_of_group(level, number);
-        let mut group = Group::EMPTY;
-        let inner = (level > 0).then(|| Inner::read(self.payload, place, len));
-        match &inner {
-            None => group.read_leaves(Portable, self.payload, place, &self.layout.params, len),
-            Some(inner) => inner.unpack(Portable, self.payload, &mut group),
+    let (mut group, mut before) = (0, Bits::ZEROS);
+    let Some(mut entries) = Entries::new(&groups, 0) else { return lacks(0) };
+    for key in 0..keys.len() {
+        let mut text = Text::new(layout.code(payload), &keys.get(key)[prefix.len()..], Side::Lower);
+        let common = if key == 0 { 0 } else { text.reach(ALL_BITS).common_len(&before) };
+        let mut accepts = groups.begins(&mut text);
+        if group + 1 < groups.num && groups.reaches(group + 1, &mut text) {
+            group += 1;
+            accepts &= entries.is_at_end() && groups.is_separator(group, &mut text, common);
+            let Some(of_group) = Entries::new(&groups, group) else { return lacks(key) };
+            entries = of_group;
         }
-        // The number of leaves below an entry.
-        let span = GROUP_LEN.pow(level as u32);
-        let (mut before, mut first) = (Bits::ZEROS, Bits::ZEROS);
-        for entry in 0..len {
-            let leaf = ((number * GROUP_LEN + u64::from(entry)) * span) as usize;
-            let lacks = || Err(self.keys.lacks(self.leaves[leaf].key as usize, span));
-            let stored = group.stored(self.layout, entry);
-            self.encode(self.leaves[leaf].key as usize, &mut first);
-            if entry > 0
-                && (before.common_len(&first) != stored.from - 1 || !self.all_begin_with(&stored, leaf, &first))
-            {
-                return lacks();
-            }
-            before = first;
-            if let Some(inner) = &inner {
-                if !inner.has_mark(self.payload, entry, &before, &stored) {
-                    return lacks();
+        if !accepts || !entries.accept(&groups, &mut text, common) {
+            return lacks(key);
+        }
+        before = *text.reach(ALL_BITS);
+    }
+    if group + 1 < groups.num || !entries.is_at_end() { lacks(last) } else { Ok(()) }
+}
+
+/// The entries of a group, in turn.
+enum Entries<'a> {
+    Gaps {
+        group: &'a [u8],
+        head: Head,
+        separator: u64,
+        values: Values<'a>,
+        last: Option<u64>,
+    },
+    Steps {
+        group: &'a [u8],
+        leaves: Leaves<'a>,
+        /// How many bits the last leaf keeps, if there was one.
+        end: Option<u32>,
+    },
+}
+
+impl<'a> Entries<'a> {
+    /// Returns those of a group; `None` if its jumps do not ascend.
+    fn new(groups: &Groups<'a>, index: usize) -> Option<Self> {
+        let group = groups.group(index);
+        if !groups.is_gaps {
+            return Some(Self::Steps { group, leaves: Leaves::new(group, groups.around(index)), end: None });
+        }
+        let head = Head::read(group);
+        let from = |jump| head.jumps.get(group, jump).0;
+        let ascend = (1..head.jumps.num).all(|jump| from(jump - 1) <= from(jump));
+        let (separator, values) = (groups.mark(index), Values::new(group, &head));
+        ascend.then(|| Self::Gaps { group, head, separator, values, last: None })
+    }
+
+    /// Returns whether the next key, which has `common` bits in common with the one before it, belongs to the last entry or
+    /// to the next one.
+    fn accept(&mut self, groups: &Groups<'a>, text: &mut Text<'_>, common: u32) -> bool {
+        match self {
+            Self::Gaps { group, head, separator, values, last } => {
+                let place = (groups.number(text) >> head.shift).checked_sub(*separator >> head.shift);
+                let Some((value, false)) = place.map(|place| head.jumps.value(group, place)) else { return false };
+                if *last != Some(value) {
+                    *last = values.next();
                 }
-                let child = inner.child(self.payload, entry);
-                self.check_group(level - 1, number * GROUP_LEN + u64::from(entry), child)?;
+                *last == Some(value)
+            }
+            Self::Steps { group, leaves, end } => {
+                let is_first = end.is_none();
+                if end.is_some_and(|end| common >= end) {
+                    return true;
+                }
+                let Ok(Some((leaf, differs))) = leaves.next() else { return false };
+                *end = Some(leaf.end);
+                (is_first || differs == common + 1) && leaf.compare(group, text.reach(leaf.end)) == Order::Begins
             }
         }
-        Ok(())
     }
 
-    fn encode(&self, key: usize, bits: &mut Bits) {
-        self.layout.params.encode_key(&self.layout.code, self.keys.get(key), bits);
-    }
-
-    /// Returns whether all keys of a leaf begin with `stored`, from its first bit on; `first` are the bits of the first
-    /// of them.
-    fn all_begin_with(&self, stored: &Stored, leaf: usize, first: &Bits) -> bool {
-        let last = self.leaves.get(leaf + 1).map_or(self.keys.len(), |next| next.key as usize) - 1;
-        // Keys between the first and the last have what these have in common.
-        let has_common = || {
-            let mut last_bits = Bits::ZEROS;
-            self.encode(last, &mut last_bits);
-            first.common_len(&last_bits) >= stored.end
-        };
-        (last == self.leaves[leaf].key as usize || has_common()) && stored.compare(self.payload, first) == Order::Begins
+    fn is_at_end(&mut self) -> bool {
+        match self {
+            Self::Gaps { values, .. } => values.next().is_none(),
+            Self::Steps { leaves, .. } => matches!(leaves.next(), Ok(None)),
+        }
     }
 }

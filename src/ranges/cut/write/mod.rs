@@ -1,10 +1,114 @@
-//! The writer's side: from sorted keys to a plan, to a payload, and its check.
+//! The writer's side: sorted keys in, a payload out.
 
-mod build;
 mod check;
+mod code;
+mod gaps;
 mod plan;
-mod trie;
-mod weigh;
+mod steps;
+mod strings;
 
-pub(crate) use build::build;
+use super::bits::Bits;
+use super::code::{ByteCode, Side, Text};
+use super::layout::{MAX_SKIP, Params, UNIT_LEN};
+use super::marks::MAX_MARK_BYTES;
+use crate::bytes;
+use crate::ranges::keys::Keys;
+use std::vec::Vec;
+
 pub(crate) use check::check;
+#[cfg(test)]
+pub(super) use gaps::write as write_gaps;
+
+/// Marks and groups.
+pub(super) struct Written {
+    pub(super) payload: Vec<u8>,
+    pub(super) mark_bytes: usize,
+    pub(super) num: usize,
+    group_len: usize,
+}
+
+/// Keys and their strings.
+struct Source<'a> {
+    keys: &'a Keys,
+    prefix_len: usize,
+    code: ByteCode<'a>,
+    /// The number of bits that all strings begin with, and marks do without.
+    skip: u32,
+}
+
+impl Source<'_> {
+    /// Returns the string of a key, of which at least the first `len` bits are filled in.
+    fn string(&self, key: u32, len: u32) -> Bits {
+        *self.text(key).reach(len)
+    }
+
+    fn text(&self, key: u32) -> Text<'_> {
+        Text::new(self.code, &self.keys.get(key as usize)[self.prefix_len..], Side::Lower)
+    }
+
+    /// Returns the bytes of the mark of a group that begins with `key`, whose separator has `len` bits.
+    fn mark(&self, key: u32, len: u16) -> [u8; MAX_MARK_BYTES] {
+        let (number, len) = (self.text(key).number(self.skip), u32::from(len) - self.skip);
+        let mut mark = [0; MAX_MARK_BYTES];
+        bytes::put_u64(&mut mark, 0, (number & !u64::MAX.checked_shr(len).unwrap_or(0)).swap_bytes());
+        mark
+    }
+}
+
+/// Groups of gaps are taken at once if hardly any key would pass if it were absent.
+const FEW: f64 = 0.002;
+
+/// Appends the payload of `keys`, sorted and at least one, of about `max_len` bytes.
+pub(crate) fn build(keys: &Keys, max_len: u64, out: &mut Vec<u8>) -> Params {
+    let prefix_len = keys.common_prefix_len().min(u16::MAX.into());
+    let common_bytes = strings::common_bytes(keys, prefix_len);
+    let chosen = code::choose(keys, prefix_len, &common_bytes);
+    let code = ByteCode::new(&chosen.table, chosen.num_columns.into());
+    let commons = strings::common_bits(keys, prefix_len, code, &common_bytes);
+    drop(common_bytes);
+    let skip = commons[1..].iter().copied().min().map_or(0, u32::from).min(MAX_SKIP);
+    let source = Source { keys, prefix_len, code, skip };
+    out.extend_from_slice(&keys.get(0)[..prefix_len]);
+    out.extend_from_slice(&chosen.table);
+    let first_at = out.len();
+    out.resize(first_at + super::layout::FIRST_LEN, 0);
+    bytes::put_u64(out, first_at, source.text(0).number(0) & !u64::MAX.checked_shr(skip).unwrap_or(0));
+    let other_len = prefix_len + chosen.table.len() + super::layout::FIRST_LEN;
+    let budget = 8 * max_len.saturating_sub(other_len as u64);
+    let (written, is_gaps, least) = groups(&source, &commons, budget);
+    out.extend_from_slice(&written.payload);
+    Params {
+        group_units: (written.group_len / UNIT_LEN) as u8,
+        is_gaps,
+        mark_bytes: written.mark_bytes as u8,
+        skip: skip as u8,
+        num_classes: chosen.num_classes,
+        num_columns: chosen.num_columns,
+        least,
+        prefix_len: prefix_len as u16,
+        num_groups: written.num as u32,
+    }
+}
+
+/// Returns the groups by which fewer keys would pass if they were absent, whether they are of gaps, and the least number
+/// of bits that distinguish a leaf.
+fn groups(source: &Source<'_>, commons: &[u16], budget: u64) -> (Written, bool, u8) {
+    let gaps = gaps::of_keys(source, commons, budget);
+    if let Some((written, share)) = gaps {
+        if share <= FEW {
+            return (written, true, 0);
+        }
+        let plan = plan_steps(source, commons, budget);
+        return match share <= plan.share {
+            true => (written, true, 0),
+            false => (steps::write(source, &plan, budget), false, plan.least),
+        };
+    }
+    let plan = plan_steps(source, commons, budget);
+    (steps::write(source, &plan, budget), false, plan.least)
+}
+
+fn plan_steps(source: &Source<'_>, commons: &[u16], budget: u64) -> plan::Plan {
+    // Marks of three bytes are the usual ones.
+    plan::choose(commons, source.skip, budget, 8 * (steps::GROUP_LENS[0] as u64 + 3))
+}

@@ -16,20 +16,20 @@
 
 use crate::bits::{self, MAX_FIELD_BITS};
 
-pub(super) const NUM_BITS: u32 = 10;
-pub(super) const DEPTH_BITS: u32 = 7;
-pub(super) const WIDTH_BITS: u32 = 6;
-pub(super) const JUMPS_BITS: u32 = 4;
-pub(super) const HEAD_BITS: u64 = (NUM_BITS + DEPTH_BITS + WIDTH_BITS + JUMPS_BITS) as u64;
-pub(super) const JUMP_HEAD_BITS: u64 = 3 * WIDTH_BITS as u64;
+pub(crate) const NUM_BITS: u32 = 10;
+pub(crate) const DEPTH_BITS: u32 = 7;
+pub(crate) const WIDTH_BITS: u32 = 6;
+pub(crate) const JUMPS_BITS: u32 = 4;
+pub(crate) const HEAD_BITS: u64 = (NUM_BITS + DEPTH_BITS + WIDTH_BITS + JUMPS_BITS) as u64;
+pub(crate) const JUMP_HEAD_BITS: u64 = 3 * WIDTH_BITS as u64;
 
 /// The most values of a group, and the most jumps.
-pub(super) const MAX_NUM: usize = (1 << NUM_BITS) - 1;
-pub(super) const MAX_JUMPS: usize = (1 << JUMPS_BITS) - 1;
+pub(crate) const MAX_NUM: usize = (1 << NUM_BITS) - 1;
+pub(crate) const MAX_JUMPS: usize = (1 << JUMPS_BITS) - 1;
 
 /// What a group says of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(crate) enum Found {
     Maybe,
     No,
     /// All of its keys are below the range.
@@ -37,19 +37,19 @@ pub(super) enum Found {
 }
 
 /// A group's head.
-struct Head {
+pub(crate) struct Head {
     num: u64,
     /// The number of bits of a number that are not kept.
-    shift: u32,
+    pub(crate) shift: u32,
     low_bits: u32,
-    jumps: Jumps,
+    pub(crate) jumps: Jumps,
     /// The offset of the high parts.
     highs: u64,
 }
 
 /// The jumps of a group.
-struct Jumps {
-    num: u64,
+pub(crate) struct Jumps {
+    pub(crate) num: u64,
     from_bits: u32,
     len_bits: u32,
     unit: u32,
@@ -57,7 +57,7 @@ struct Jumps {
 
 impl Jumps {
     /// Returns where jump `index` ends, and its length.
-    fn get(&self, group: &[u8], index: u64) -> (u64, u64) {
+    pub(crate) fn get(&self, group: &[u8], index: u64) -> (u64, u64) {
         let offset = HEAD_BITS + JUMP_HEAD_BITS + index * u64::from(self.from_bits + self.len_bits);
         let len = read_wide(group, offset + u64::from(self.from_bits), self.len_bits);
         (read_wide(group, offset, self.from_bits), len << self.unit)
@@ -65,7 +65,8 @@ impl Jumps {
 
     /// Returns the value whose place without jumps is `place`, and whether it lies before the end of a jump, which
     /// then is the least value after it.
-    fn value(&self, group: &[u8], place: u64) -> (u64, bool) {
+    #[inline]
+    pub(crate) fn value(&self, group: &[u8], place: u64) -> (u64, bool) {
         let mut sum = 0u64;
         for index in 0..self.num {
             let (from, len) = self.get(group, index);
@@ -80,7 +81,8 @@ impl Jumps {
 }
 
 impl Head {
-    fn read(group: &[u8]) -> Self {
+    #[inline(always)]
+    pub(crate) fn read(group: &[u8]) -> Self {
         let head = bits::read(group, 0, HEAD_BITS as u32);
         let field = |at: u32, width: u32| head >> at & ((1 << width) - 1);
         let num_jumps = field(NUM_BITS + DEPTH_BITS + WIDTH_BITS, JUMPS_BITS);
@@ -99,8 +101,13 @@ impl Head {
     }
 }
 
+/// Returns the number of values of a group.
+pub(crate) fn num_values(group: &[u8]) -> u64 {
+    Head::read(group).num
+}
+
 /// Searches a group whose separator is `separator` for a number from `lower` to `upper`.
-pub(super) fn search(group: &[u8], separator: u64, lower: u64, upper: u64) -> Found {
+pub(crate) fn search(group: &[u8], separator: u64, lower: u64, upper: u64) -> Found {
     let head = Head::read(group);
     let first = separator >> head.shift;
     let value = |number: u64| head.jumps.value(group, (number >> head.shift).saturating_sub(first));
@@ -113,25 +120,54 @@ pub(super) fn search(group: &[u8], separator: u64, lower: u64, upper: u64) -> Fo
     if lower > upper {
         return Found::No;
     }
-    let end = group.len() as u64 * 8;
-    let lows = end.saturating_sub(head.num * u64::from(head.low_bits));
-    let mut high = lower >> head.low_bits;
-    let Some(mut at) = after_zeros(group, head.highs, high, end) else { return Found::Beyond };
-    let mut entry = at - head.highs - high;
-    while entry < head.num && at < end {
-        let zeros = u64::from(bits::read(group, at, MAX_FIELD_BITS).trailing_zeros().min(MAX_FIELD_BITS));
-        (at, high) = (at + zeros, high + zeros);
-        if zeros == u64::from(MAX_FIELD_BITS) {
-            continue;
-        }
-        let low = bits::read(group, lows + entry * u64::from(head.low_bits), head.low_bits);
-        let found = high << head.low_bits | low;
-        if found >= lower {
-            return if found <= upper { Found::Maybe } else { Found::No };
-        }
-        (entry, at) = (entry + 1, at + 1);
+    let high = lower >> head.low_bits;
+    let Some(at) = after_zeros(group, head.highs, high, group.len() as u64 * 8) else { return Found::Beyond };
+    let mut values = Values::new(group, &head);
+    (values.at, values.high, values.entry) = (at, high, at - head.highs - high);
+    match values.find(|&found| found >= lower) {
+        Some(found) if found <= upper => Found::Maybe,
+        Some(_) => Found::No,
+        None => Found::Beyond,
     }
-    Found::Beyond
+}
+
+/// The values of a group, in turn.
+pub(crate) struct Values<'a> {
+    group: &'a [u8],
+    num: u64,
+    low_bits: u32,
+    /// The offsets of the low bits, and of the next entry's high part.
+    lows: u64,
+    at: u64,
+    entry: u64,
+    high: u64,
+}
+
+impl<'a> Values<'a> {
+    #[inline(always)]
+    pub(crate) fn new(group: &'a [u8], head: &Head) -> Self {
+        let lows = (group.len() as u64 * 8).saturating_sub(head.num * u64::from(head.low_bits));
+        Self { group, num: head.num, low_bits: head.low_bits, lows, at: head.highs, entry: 0, high: 0 }
+    }
+}
+
+impl Iterator for Values<'_> {
+    type Item = u64;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<u64> {
+        while self.entry < self.num && self.at < self.group.len() as u64 * 8 {
+            let zeros = u64::from(bits::read(self.group, self.at, MAX_FIELD_BITS).trailing_zeros().min(MAX_FIELD_BITS));
+            (self.at, self.high) = (self.at + zeros, self.high + zeros);
+            if zeros == u64::from(MAX_FIELD_BITS) {
+                continue;
+            }
+            let low = bits::read(self.group, self.lows + self.entry * u64::from(self.low_bits), self.low_bits);
+            (self.entry, self.at) = (self.entry + 1, self.at + 1);
+            return Some(self.high << self.low_bits | low);
+        }
+        None
+    }
 }
 
 /// Returns the offset after zero bit number `zeros` from `offset` on; `None` if there are fewer up to `end`.

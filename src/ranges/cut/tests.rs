@@ -1,5 +1,9 @@
-use super::write::{Written, write};
-use super::{Groups, MIN_GROUP_LEN};
+use super::Params;
+use super::bounds::Bounds;
+use super::code::{ByteCode, Side, Text};
+use super::layout::{Layout, UNIT_LEN};
+use super::marks::{Groups, MIN_GROUP_LEN};
+use super::write::{Written, write_gaps};
 use crate::bytes;
 use crate::random::Random;
 use std::vec::Vec;
@@ -47,15 +51,43 @@ fn cells(group: &[u8], separator: u64) -> Vec<(u64, u64)> {
     cells
 }
 
+fn layout(num: usize, mark_bytes: usize, group_len: usize) -> Layout {
+    let params = Params {
+        group_units: (group_len / UNIT_LEN) as u8,
+        is_gaps: true,
+        mark_bytes: mark_bytes as u8,
+        skip: 0,
+        num_classes: 0,
+        num_columns: 0,
+        least: 0,
+        prefix_len: 0,
+        num_groups: num as u32,
+    };
+    Layout { params, first: 0 }
+}
+
+fn write(numbers: &[u64], len: u32, group_len: usize, bits: f64) -> Written {
+    write_gaps(numbers, len, group_len, bits).0
+}
+
 fn groups(written: &Written, group_len: usize) -> Groups<'_> {
-    Groups::new(&written.payload, written.num, written.mark_bytes, group_len).expect("its own lengths")
+    let (marks, groups) = written.payload.split_at((written.num - 1) * written.mark_bytes);
+    Groups::new(marks, groups, &layout(written.num, written.mark_bytes, group_len))
+}
+
+/// The answer for numbers from `lower` to `upper`.
+fn may_overlap(groups: &Groups<'_>, lower: u64, upper: u64) -> bool {
+    let [lower, upper] = [lower, upper].map(|number| bytes::of_u128(number.swap_bytes().into()));
+    let text = |bytes, side| Text::new(ByteCode::new(&[], 0), bytes, side);
+    let mut bounds = Bounds { lower: text(&lower[..8], Side::Lower), upper: text(&upper[..8], Side::Upper) };
+    groups.start(&mut bounds).is_some_and(|group| groups.finish(&mut bounds, group))
 }
 
 /// The cells of all groups, which ascend: each within its group's separator and the next.
 fn all_cells(groups: &Groups<'_>) -> Vec<(u64, u64)> {
     let within = |group: usize| {
-        let first = groups.separator(group);
-        let last = if group + 1 < groups.num { groups.separator(group + 1) - 1 } else { u64::MAX };
+        let first = groups.mark(group);
+        let last = if group + 1 < groups.num { groups.mark(group + 1) - 1 } else { u64::MAX };
         cells(groups.group(group), first).into_iter().map(move |cell| (cell.0.max(first), cell.1.min(last)))
     };
     let cells: Vec<_> = (0..groups.num).flat_map(within).collect();
@@ -113,7 +145,7 @@ fn groups_say_what_their_bytes_say_and_keep_each_number() {
             let (a, b) = (end(), end());
             let (lower, upper) = (a.min(b), a.max(b));
             let overlaps = cells.get(cell_of(lower)).is_some_and(|cell| cell.0 <= upper);
-            assert_eq!(groups.may_overlap(lower, upper), overlaps, "{lower:x} {upper:x} {numbers:x?}");
+            assert_eq!(may_overlap(&groups, lower, upper), overlaps, "{lower:x} {upper:x} {numbers:x?}");
         }
     }
 }
@@ -123,7 +155,7 @@ fn all_sets_of_few_numbers_and_all_ranges() {
     // Numbers of five bits, with two groups and more where they are many.
     for set in 1u32..1 << 10 {
         let numbers: Vec<u64> = (0..10).filter(|i| set >> i & 1 == 1).map(|i| (3 * i + i % 2) << 59).collect();
-        for (group_len, bits) in [(MIN_GROUP_LEN, 16.0), (MIN_GROUP_LEN, 40.0), (8, 3.0)] {
+        for (group_len, bits) in [(UNIT_LEN, 60.0), (UNIT_LEN, 100.0), (2 * UNIT_LEN, 3.0)] {
             let written = write(&numbers, 5, group_len, bits);
             let groups = groups(&written, group_len);
             let cells = all_cells(&groups);
@@ -132,7 +164,7 @@ fn all_sets_of_few_numbers_and_all_ranges() {
                     let (lower, upper) = (lower << 59, upper << 59 | u64::MAX >> 5);
                     let has = |of: &[(u64, u64)]| of.iter().any(|cell| cell.0 <= upper && cell.1 >= lower);
                     let stored: Vec<_> = numbers.iter().map(|&number| (number, number)).collect();
-                    let answer = groups.may_overlap(lower, upper);
+                    let answer = may_overlap(&groups, lower, upper);
                     assert!(answer || !has(&stored), "{set:b} {lower:x} {upper:x}");
                     assert_eq!(answer, has(&cells), "{set:b} {lower:x} {upper:x}");
                 }
@@ -150,7 +182,7 @@ fn dense_numbers_are_exact_in_less_than_three_bits() {
     let groups = groups(&written, 256);
     for id in 0..20_100u64 {
         let (lower, upper) = (id << 40, (id + 1 << 40) - 1);
-        assert_eq!(groups.may_overlap(lower, upper), numbers.binary_search(&(id << 40)).is_ok(), "{id}");
+        assert_eq!(may_overlap(&groups, lower, upper), numbers.binary_search(&(id << 40)).is_ok(), "{id}");
     }
 }
 
@@ -166,10 +198,11 @@ fn any_bytes_are_searched_in_bounded_work() {
             _ => random.next() as u8 & random.next() as u8 & random.next() as u8,
         };
         let payload: Vec<u8> = (0..(num - 1) * (mark_bytes + group_len) + last).map(|_| fill(&mut random)).collect();
-        let groups = Groups::new(&payload, num, mark_bytes, group_len).expect("its own lengths");
+        let (marks, of_groups) = payload.split_at((num - 1) * mark_bytes);
+        let groups = Groups::new(marks, of_groups, &layout(num, mark_bytes, group_len));
         for _ in 0..20 {
             let (a, b) = (random.next() >> random.below(64), random.next() >> random.below(64));
-            let (loads, _) = bytes::loads_of(|| groups.may_overlap(a.min(b), a.max(b)));
+            let (loads, _) = bytes::loads_of(|| may_overlap(&groups, a.min(b), a.max(b)));
             // Two groups of 1023 entries of two loads each, 15 jumps of four for both bounds, and zeros; and the marks.
             assert!(loads <= 2 * (2 * 1023 + 2 * 15 * 4 + 2 * 4096 / 57 + 8) + 16, "{loads}");
         }

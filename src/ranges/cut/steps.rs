@@ -12,38 +12,34 @@
 
 use super::gaps::Found;
 use crate::bits::{self, MAX_FIELD_BITS};
-use crate::ranges::cut::bits::{Bits, MAX_DEPTH, Order, Stored};
+use crate::ranges::cut::bits::{ALL_BITS, MAX_DEPTH, Order, Stored};
+use crate::ranges::cut::code::Text;
 
-pub(super) const NUM_BITS: u32 = 8;
-pub(super) const LEN_BITS: u32 = 10;
-pub(super) const WIDTH_BITS: u32 = 4;
-pub(super) const EXTRA_BITS: u32 = 4;
-pub(super) const LONGER_BITS: u32 = 3;
-pub(super) const HEAD_BITS: u32 = NUM_BITS + LEN_BITS + WIDTH_BITS + EXTRA_BITS + LONGER_BITS + 1;
+pub(crate) const NUM_BITS: u32 = 8;
+pub(crate) const LEN_BITS: u32 = 10;
+pub(crate) const WIDTH_BITS: u32 = 4;
+pub(crate) const EXTRA_BITS: u32 = 4;
+pub(crate) const LONGER_BITS: u32 = 3;
+pub(crate) const HEAD_BITS: u32 = NUM_BITS + LEN_BITS + WIDTH_BITS + EXTRA_BITS + LONGER_BITS + 1;
+
+/// The offset of the separator's bits.
+const MORE_AT: u64 = (HEAD_BITS + LEN_BITS) as u64;
 
 /// The most leaves of a group.
-pub(super) const MAX_LEAVES: usize = (1 << NUM_BITS) - 1;
+pub(crate) const MAX_LEAVES: usize = (1 << NUM_BITS) - 1;
 
 /// What surrounds a group: the lengths of its separator and of the next one's, 0 where there is none. A leaf has all but
 /// the last bit of a separator in common with the one before it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Around {
-    pub(super) separator: u32,
-    pub(super) next: u32,
+pub(crate) struct Around {
+    pub(crate) separator: u32,
+    pub(crate) next: u32,
     /// The least number of bits that distinguish a leaf.
-    pub(super) least: u32,
-}
-
-/// A range as a group sees it.
-pub(super) struct Range<'a> {
-    pub(super) lower: &'a Bits,
-    pub(super) upper: &'a Bits,
-    /// The first bit in which they differ.
-    pub(super) differ_at: u32,
+    pub(crate) least: u32,
 }
 
 /// The leaves of a group, read in turn.
-struct Leaves<'a> {
+pub(crate) struct Leaves<'a> {
     group: &'a [u8],
     around: Around,
     num: u32,
@@ -62,7 +58,8 @@ struct Leaves<'a> {
 }
 
 impl<'a> Leaves<'a> {
-    fn new(group: &'a [u8], around: Around) -> Self {
+    #[inline(always)]
+    pub(crate) fn new(group: &'a [u8], around: Around) -> Self {
         let head = bits::read(group, 0, HEAD_BITS);
         let mut at = 0;
         let mut field = |width: u32| {
@@ -113,7 +110,8 @@ impl<'a> Leaves<'a> {
 
     /// Returns the next leaf and one more than the bits that it has in common with the one before it; an error if the
     /// group's bytes are not those of leaves.
-    fn next(&mut self) -> Result<Option<(Stored, u32)>, ()> {
+    #[inline(always)]
+    pub(crate) fn next(&mut self) -> Result<Option<(Stored, u32)>, ()> {
         if self.index == self.num {
             return Ok(None);
         }
@@ -135,7 +133,14 @@ impl<'a> Leaves<'a> {
 
 /// Searches a group for leaves in a range, whose lower bound is not below the separator, and differs from it first in
 /// bit `above_at`, if it does not begin with it.
-pub(super) fn search(group: &[u8], around: Around, range: &Range<'_>, mut above_at: Option<u32>) -> Found {
+#[inline(always)]
+pub(crate) fn search(
+    group: &[u8],
+    around: Around,
+    lower: &mut Text<'_>,
+    upper: &mut Text<'_>,
+    mut above_at: Option<u32>,
+) -> Found {
     let mut leaves = Leaves::new(group, around);
     loop {
         let (leaf, differs) = match leaves.next() {
@@ -146,8 +151,8 @@ pub(super) fn search(group: &[u8], around: Around, range: &Range<'_>, mut above_
         let at = match above_at {
             // The first leaf, or one that has more in common with the one before it than the bound has, is below, too.
             Some(at) if leaves.index == 1 || differs > at + 1 => continue,
-            Some(at) if differs < at + 1 => differs - 1,
-            _ => match leaf.compare(group, range.lower) {
+            Some(at) if differs < at + 1 => differs.saturating_sub(1),
+            _ => match leaf.compare(group, lower.reach(leaf.end)) {
                 Order::Begins => return Found::Maybe,
                 Order::Above(at) => {
                     above_at = Some(at);
@@ -157,26 +162,52 @@ pub(super) fn search(group: &[u8], around: Around, range: &Range<'_>, mut above_
             },
         };
         // It is above the lower bound, and so are all after it.
-        let reaches = match at == range.differ_at {
-            false => at > range.differ_at,
-            true => !matches!(leaf.compare_from(group, range.upper, (at + 1).max(leaf.from)), Order::Below(_)),
-        };
-        return if reaches { Found::Maybe } else { Found::No };
+        return if is_at_most(group, &leaf, at, lower, upper) { Found::Maybe } else { Found::No };
     }
 }
 
+/// Returns whether a leaf that differs from the lower bound first in bit `at`, which it is above, is not above the upper
+/// one.
+#[inline(always)]
+fn is_at_most(group: &[u8], leaf: &Stored, at: u32, lower: &mut Text<'_>, upper: &mut Text<'_>) -> bool {
+    let differ_at = lower.reach(at + 1).common_len(upper.reach(at + 1));
+    if differ_at != at {
+        // The upper bound is above the lower one, and all that the leaf begins with; or it ends before the leaf.
+        return differ_at < at && upper.reach(at + 1).at(differ_at) & 1 == 1;
+    }
+    let from = (at + 1).max(leaf.from);
+    !matches!(leaf.compare_from(group, upper.reach(leaf.end), from), Order::Below(_))
+}
+
 /// Returns whether the first leaf is not above `upper`, which begins with the separator.
-pub(super) fn begins_at_most(group: &[u8], around: Around, upper: &Bits) -> bool {
+pub(crate) fn begins_at_most(group: &[u8], around: Around, upper: &mut Text<'_>) -> bool {
     match Leaves::new(group, around).next() {
-        Ok(Some((leaf, _))) => !matches!(leaf.compare(group, upper), Order::Below(_)),
+        Ok(Some((leaf, _))) => !matches!(leaf.compare(group, upper.reach(leaf.end)), Order::Below(_)),
         _ => true,
     }
+}
+
+/// Returns the number of leaves of a group.
+pub(crate) fn num_leaves(group: &[u8]) -> u64 {
+    bits::read(group, 0, NUM_BITS).max(1)
+}
+
+/// Returns the bits of a group's separator from bit `from` on, which follow its mark; `None` if it ends there.
+#[inline(always)]
+pub(crate) fn more(group: &[u8], from: u32) -> Option<Stored> {
+    let head = bits::read(group, 0, HEAD_BITS + LEN_BITS);
+    let len = (head >> HEAD_BITS) as u32;
+    let has_more = head >> (HEAD_BITS - 1) & 1 == 1;
+    (has_more && len > 0).then(|| Stored { offset: MORE_AT, from, end: (from + len).min(ALL_BITS - 64), zero: None })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bytes;
     use crate::random::Random;
+    use crate::ranges::cut::bits::Bits;
+    use crate::ranges::cut::code::{ByteCode, Side};
     use std::vec::Vec;
 
     fn zigzag(len: u32, centre: u32) -> u32 {
@@ -226,15 +257,17 @@ mod tests {
         (group, ends)
     }
 
-    /// The number whose bits are the first 64 of a string, the first the highest.
-    fn number(string: &Bits) -> u64 {
-        string.at(0).reverse_bits()
-    }
-
     fn string(number: u64) -> Bits {
         let mut bits = Bits::ZEROS;
         bits.set_word(0, number.reverse_bits());
         bits
+    }
+
+    /// Calls `search` with the strings of two numbers.
+    fn with_texts<T>(lower: u64, upper: u64, search: impl FnOnce(&mut Text<'_>, &mut Text<'_>) -> T) -> T {
+        let [lower, upper] = [lower, upper].map(|number| bytes::of_u128(number.swap_bytes().into()));
+        let text = |bytes, side| Text::new(ByteCode::new(&[], 0), bytes, side);
+        search(&mut text(&lower[..8], Side::Lower), &mut text(&upper[..8], Side::Upper))
     }
 
     #[test]
@@ -265,16 +298,17 @@ mod tests {
                 let near = numbers[random.below(numbers.len() as u64) as usize];
                 let mut end = || near ^ random.next() >> random.below(64);
                 let (a, b) = (end(), end());
-                let (lower, upper) = (string(a.min(b)), string(a.max(b)));
-                let range = Range { lower: &lower, upper: &upper, differ_at: lower.common_len(&upper) };
-                let first = cells.partition_point(|cell| cell.1 < number(&lower));
+                let (lower, upper) = (a.min(b), a.max(b));
+                let first = cells.partition_point(|cell| cell.1 < lower);
                 let expected = match cells.get(first) {
                     None => Found::Beyond,
-                    Some(cell) if cell.0 <= number(&upper) => Found::Maybe,
+                    Some(cell) if cell.0 <= upper => Found::Maybe,
                     Some(_) => Found::No,
                 };
-                assert_eq!(search(&group, around, &range, None), expected, "{numbers:x?} {a:x} {b:x} {around:?}");
-                assert_eq!(begins_at_most(&group, around, &upper), cells[0].0 <= number(&upper));
+                let answer = with_texts(lower, upper, |lower, upper| search(&group, around, lower, upper, None));
+                assert_eq!(answer, expected, "{numbers:x?} {a:x} {b:x} {around:?}");
+                let begins = with_texts(lower, upper, |_, upper| begins_at_most(&group, around, upper));
+                assert_eq!(begins, cells[0].0 <= upper);
             }
         }
     }
@@ -286,9 +320,10 @@ mod tests {
             let group: Vec<u8> = (0..4 + random.below(200)).map(|_| (random.next() & random.next()) as u8).collect();
             let mut len = || random.below(1024) as u32;
             let around = Around { separator: len(), next: len(), least: len() % 256 };
-            let (lower, upper) = (string(random.next() / 2), string(u64::MAX));
-            let range = Range { lower: &lower, upper: &upper, differ_at: 0 };
-            let answers = [None, Some(7)].map(|above_at| search(&group, around, &range, above_at));
+            let lower = random.next() / 2;
+            let answers = [None, Some(7)].map(|above_at| {
+                with_texts(lower, u64::MAX, |lower, upper| search(&group, around, lower, upper, above_at))
+            });
             // Where bits of leaves reach the lengths before them, nothing is denied.
             let mut leaves = Leaves::new(&group, around);
             let broken = core::iter::from_fn(|| leaves.next().transpose()).take(256).any(|leaf| leaf.is_err());

@@ -1,24 +1,41 @@
 //! The writer of groups of gaps.
 
-use super::gaps::{DEPTH_BITS, HEAD_BITS, JUMP_HEAD_BITS, JUMPS_BITS, MAX_JUMPS, MAX_NUM, NUM_BITS, WIDTH_BITS};
-use super::{MAX_MARK_BYTES, MIN_GROUP_LEN};
+use super::{Source, Written};
 use crate::bits::{self, MAX_FIELD_BITS};
 use crate::bytes;
+use crate::ranges::cut::gaps::{
+    DEPTH_BITS, HEAD_BITS, JUMP_HEAD_BITS, JUMPS_BITS, MAX_JUMPS, MAX_NUM, NUM_BITS, WIDTH_BITS,
+};
+use crate::ranges::cut::marks::{MAX_MARK_BYTES, MIN_GROUP_LEN};
 use std::vec::Vec;
-
-/// Marks and groups.
-pub(super) struct Written {
-    pub(super) payload: Vec<u8>,
-    pub(super) mark_bytes: usize,
-    pub(super) num: usize,
-}
 
 /// A gap counts as a jump if it is so many times as long as the mean of those that do not.
 const JUMP: u64 = 8;
 
+/// The length of groups, and that for more bits a key than these.
+const GROUP_LENS: [usize; 2] = [256, 512];
+const MANY_BITS: f64 = 16.0;
+
+/// Writes groups of the numbers of keys, and returns the share of the keys that would pass if they were absent; `None` if
+/// numbers are too short for many keys.
+pub(super) fn of_keys(source: &Source<'_>, commons: &[u16], budget: u64) -> Option<(Written, f64)> {
+    let num_equal = commons[1..].iter().filter(|&&common| u32::from(common) >= source.skip + 64).count();
+    if num_equal > commons.len() / 100 {
+        return None;
+    }
+    let mut numbers: Vec<u64> = (0..commons.len()).map(|key| source.text(key as u32).number(source.skip)).collect();
+    numbers.dedup();
+    let len = 64 - numbers.iter().fold(0, |all, number| all | number).trailing_zeros().min(63);
+    let bits = budget as f64 / numbers.len() as f64;
+    let group_len = GROUP_LENS[usize::from(bits > MANY_BITS)];
+    let (written, num_passing) = write(&numbers, len, group_len, bits);
+    Some((written, (num_passing + num_equal) as f64 / commons.len() as f64))
+}
+
 /// Writes groups of `group_len` bytes of numbers, which ascend, of which the first `len` bits are not zeros, and which
-/// take `bits` each: as many to a group as that gives, or all that fit if nothing of them is cut off.
-pub(super) fn write(numbers: &[u64], len: u32, group_len: usize, bits: f64) -> Written {
+/// take `bits` each: as many to a group as that gives, or all that fit if nothing of them is cut off. Returns how many
+/// numbers would pass if they were absent, too.
+pub(in crate::ranges::cut) fn write(numbers: &[u64], len: u32, group_len: usize, bits: f64) -> (Written, usize) {
     let needed: Vec<u32> = numbers.windows(2).map(|pair| common(pair[0], pair[1]) + 1).collect();
     // Groups may end where separators fit into marks: of eight places in a row one mostly does.
     let least = needed.chunks(8).filter_map(|places| places.iter().min()).max().map_or(1, |bits| bits.div_ceil(8));
@@ -42,13 +59,13 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     /// Writes all groups; `None` if one has no place to end at.
-    fn write(&self) -> Option<Written> {
+    fn write(&self) -> Option<(Written, usize)> {
         let group_bits = self.group_len as f64 * 8.0;
         // A mark's bits are those of its group.
         let target = (group_bits + 8.0 * self.mark_bytes as f64) / self.bits;
         let (mut marks, mut groups) = (Vec::new(), Vec::new());
         let (mut rest, mut separator, mut depth, mut owed) = (self.numbers, 0, self.len, 0.0f64);
-        let mut num = 0;
+        let (mut num, mut num_passing) = (0, 0);
         while !rest.is_empty() {
             let goal = (target + owed).max(1.0);
             let (taken, chosen) = self.choose(rest, separator, depth, goal)?;
@@ -56,6 +73,7 @@ impl Writer<'_> {
             let plan = Plan::of(&rest[..taken], separator, depth);
             groups.extend(plan.encode(if taken == rest.len() { None } else { Some(self.group_len) }));
             num += 1;
+            num_passing += passing(&rest[..taken], depth);
             owed = (owed + target - taken as f64).clamp(-target, target);
             let last = rest[taken - 1];
             rest = &rest[taken..];
@@ -67,7 +85,8 @@ impl Writer<'_> {
             }
         }
         marks.append(&mut groups);
-        Some(Written { payload: marks, mark_bytes: self.mark_bytes, num })
+        let written = Written { payload: marks, mark_bytes: self.mark_bytes, num, group_len: self.group_len };
+        Some((written, num_passing))
     }
 
     /// Returns how many numbers the next group has, and how many bits it keeps of each: those with which the most that
@@ -223,6 +242,12 @@ impl Plan {
         }
         group
     }
+}
+
+/// Returns how many of these numbers have one beside them with which they agree in the first `depth` bits.
+fn passing(numbers: &[u64], depth: u32) -> usize {
+    let agree = |at: usize| numbers.get(at).zip(numbers.get(at + 1)).is_some_and(|(a, b)| common(*a, *b) >= depth);
+    (0..numbers.len()).filter(|&at| agree(at) || at > 0 && agree(at - 1)).count()
 }
 
 /// Returns the entries before which there are gaps far above the mean of the others, the longest first.

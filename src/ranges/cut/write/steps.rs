@@ -1,0 +1,277 @@
+//! The writer of groups of steps.
+
+use super::plan::{EXTRA_UNIT, Leaves, Plan, needed, stored};
+use super::{Source, Written};
+use crate::bits::{self, MAX_FIELD_BITS};
+use crate::ranges::cut::bits::{ALL_BITS, Bits};
+use crate::ranges::cut::marks::{MAX_MARK_BYTES, MIN_GROUP_LEN};
+use crate::ranges::cut::steps::{EXTRA_BITS, HEAD_BITS, LEN_BITS, LONGER_BITS, MAX_LEAVES, NUM_BITS, WIDTH_BITS};
+use std::vec;
+use std::vec::Vec;
+
+/// The lengths of groups: the second one has room for any leaf and its separator.
+pub(super) const GROUP_LENS: [usize; 2] = [128, 512];
+/// What a group takes besides its leaves, about, with what is left over.
+pub(super) const GROUP_COST: u64 = HEAD_BITS as u64 + 12;
+/// Separators are short where the leaves of a group are few or many: it ends in its last eighth.
+const END_SHARE: usize = 8;
+const MAX_EXTRA: u32 = (1 << EXTRA_BITS) - 1;
+
+/// How what leaves have in common is stored: as zigzag differences from a centre, in Rice's code.
+pub(super) struct Code {
+    centre: u32,
+    /// The width of remainders.
+    width: u32,
+    pub(super) bits: u64,
+}
+
+impl Code {
+    /// Returns the code of the leaves of a group after the first.
+    pub(super) fn of(differs: &[u16]) -> Self {
+        let Some(num) = (differs.len() as u32).checked_sub(1).map(|num| num + 1) else {
+            return Self { centre: 0, width: 0, bits: 0 };
+        };
+        let sum: u32 = differs.iter().map(|&differs| u32::from(differs) - 1).sum();
+        let centre = (sum + num / 2) / num;
+        let zigzags = || differs.iter().map(|&differs| zigzag(differs.into(), centre));
+        // Near the logarithm of .7 of the mean.
+        let near = (zigzags().sum::<u32>() * 7 / (10 * num)).checked_ilog2().unwrap_or(0);
+        let bits = |width: u32| zigzags().map(|zigzag| (zigzag >> width) + 1 + width).sum::<u32>();
+        let widths = (near.saturating_sub(1)..=near + 1).map(|width| (bits(width), width));
+        let (bits, width) = widths.min().unwrap_or((0, 0));
+        Self { centre, width, bits: bits.into() }
+    }
+}
+
+/// Returns the difference of what a leaf has in common with the one before it from a centre.
+fn zigzag(differs: u32, centre: u32) -> u32 {
+    let len = differs - 1;
+    if len >= centre { 2 * (len - centre) } else { 2 * (centre - len) - 1 }
+}
+
+struct Writer<'a> {
+    source: &'a Source<'a>,
+    plan: &'a Plan,
+    group_len: usize,
+    /// The bits that are stored of all leaves before each, without `extra`.
+    before: Vec<u64>,
+}
+
+/// Writes the groups of a plan, as many as `budget` bits permit.
+pub(super) fn write(source: &Source<'_>, plan: &Plan, budget: u64) -> Written {
+    let (mut before, mut sum) = (Vec::with_capacity(plan.leaves.len() + 1), 0);
+    for leaf in 0..=plan.leaves.len() {
+        before.push(sum);
+        if leaf < plan.leaves.len() {
+            sum += u64::from(stored(&plan.leaves.differs, leaf, plan.least));
+        }
+    }
+    let mut writer = Writer { source, plan, group_len: 0, before };
+    let mut written = GROUP_LENS.into_iter().filter_map(|group_len| {
+        writer.group_len = group_len;
+        writer.write(budget)
+    });
+    written.next().expect("the longest groups have room for each leaf")
+}
+
+impl Writer<'_> {
+    fn leaves(&self) -> &Leaves {
+        &self.plan.leaves
+    }
+
+    fn room(&self) -> u64 {
+        self.group_len as u64 * 8
+    }
+
+    /// Writes all groups; `None` if a leaf does not fit into one.
+    fn write(&self, budget: u64) -> Option<Written> {
+        let mark_bytes = self.mark_bytes(&self.starts(self.plan.extra, u32::MAX)?);
+        let marked = self.source.skip + 8 * mark_bytes as u32;
+        let starts = self.fitting(budget, mark_bytes, marked)?;
+        let (mut marks, mut groups) = (Vec::new(), Vec::new());
+        for (group, &start) in starts.iter().enumerate() {
+            let end = starts.get(group + 1).copied().unwrap_or(self.leaves().len());
+            if group > 0 {
+                let mark = self.source.mark(self.leaves().keys[start], self.leaves().differs[start]);
+                marks.extend_from_slice(&mark[..mark_bytes]);
+            }
+            groups.extend(self.group(start, end, marked));
+        }
+        marks.append(&mut groups);
+        Some(Written { payload: marks, mark_bytes, num: starts.len(), group_len: self.group_len })
+    }
+
+    /// Returns the first leaves of groups, of about as many bits as the budget has.
+    fn fitting(&self, budget: u64, mark_bytes: usize, marked: u32) -> Option<Vec<usize>> {
+        let each = self.room() + 8 * mark_bytes as u64;
+        let takes = |starts: &[usize]| starts.len() as u64 * each;
+        let num_leaves = self.leaves().len() as u64;
+        let (mut extra, mut best) = (self.plan.extra, None);
+        for _ in 0..4 {
+            let starts = self.starts(extra, marked)?;
+            let taken = takes(&starts);
+            // What is left over is shared out as `extra`, less a little.
+            let step = (budget as i64 - taken as i64 - each as i64 / 2) * i64::from(EXTRA_UNIT) / num_leaves as i64;
+            let fits = taken <= budget;
+            if fits && best.as_ref().is_none_or(|best: &Vec<usize>| takes(best) < taken) {
+                best = Some(starts);
+            }
+            let next = (i64::from(extra) + step - i64::from(!fits)).clamp(0, self.plan.cap.into()) as u32;
+            if next == extra {
+                break;
+            }
+            extra = next;
+        }
+        best.or_else(|| self.starts(0, marked))
+    }
+
+    /// Returns the first leaves of groups in which each leaf keeps `extra` 32nds of a bit more than it needs; `None` if a
+    /// leaf does not fit into one.
+    fn starts(&self, extra: u32, marked: u32) -> Option<Vec<usize>> {
+        let differs = &self.leaves().differs;
+        let (mut starts, mut first, mut guess) = (vec![0], 0, 64);
+        loop {
+            let head = self.head_bits(first, marked);
+            let fits = |num: usize| self.bits(first, num) + head + num as u64 * u64::from(extra / EXTRA_UNIT) + num as u64 * u64::from(extra % EXTRA_UNIT) / u64::from(EXTRA_UNIT) <= self.room();
+            let most = (self.leaves().len() - first).min(MAX_LEAVES);
+            let (mut least, mut beyond) = (1, most + 1);
+            // Most groups have about as many as the one before.
+            let mut step = 4;
+            let mut near = usize::min(guess, most);
+            while near > least && near < beyond {
+                match fits(near) {
+                    true => (least, near) = (near, near + step),
+                    false => (beyond, near) = (near, near.saturating_sub(step)),
+                }
+                step *= 2;
+            }
+            while beyond - least > 1 {
+                let middle = (least + beyond) / 2;
+                if fits(middle) {
+                    least = middle;
+                } else {
+                    beyond = middle;
+                }
+            }
+            guess = least;
+            if least == 1 && self.bits(first, 1) + head > self.room() {
+                return None;
+            }
+            if first + least == self.leaves().len() {
+                return Some(starts);
+            }
+            // The last of the shortest separators.
+            let ends = (least - least / END_SHARE..=least).rev();
+            first += ends.min_by_key(|&num| differs[first + num]).unwrap_or(least);
+            starts.push(first);
+        }
+    }
+
+    /// Returns the number of bits of leaves and of what they have in common, without `extra`.
+    fn bits(&self, first: usize, num: usize) -> u64 {
+        self.before[first + num] - self.before[first] + Code::of(&self.leaves().differs[first + 1..first + num]).bits
+    }
+
+    /// Returns the number of bits of a separator after its mark.
+    fn more(&self, first: usize, marked: u32) -> u32 {
+        if first == 0 { 0 } else { u32::from(self.leaves().differs[first]).saturating_sub(marked) }
+    }
+
+    fn head_bits(&self, first: usize, marked: u32) -> u64 {
+        let more = self.more(first, marked);
+        u64::from(HEAD_BITS + if more > 0 { LEN_BITS + more } else { 0 })
+    }
+
+    /// Returns the length of marks with which separators take the fewest bits.
+    fn mark_bytes(&self, starts: &[usize]) -> usize {
+        let bits = |mark_bytes: usize| {
+            let marked = self.source.skip + 8 * mark_bytes as u32;
+            // Such separators take time, too.
+            let more = starts.iter().map(|&start| self.more(start, marked)).filter(|&more| more > 0);
+            more.map(|more| u64::from(more + LEN_BITS) + 20).sum::<u64>() + 8 * (starts.len() * mark_bytes) as u64
+        };
+        (1..=MAX_MARK_BYTES).min_by_key(|&mark_bytes| bits(mark_bytes)).unwrap_or(1)
+    }
+
+    /// Returns the bytes of a group of the leaves `start..end`.
+    fn group(&self, start: usize, end: usize, marked: u32) -> Vec<u8> {
+        let (leaves, least) = (self.leaves(), self.plan.least);
+        let (num, is_last) = (end - start, end == leaves.len());
+        let code = Code::of(&leaves.differs[start + 1..end]);
+        let taken = self.head_bits(start, marked) + self.bits(start, num);
+        let left = (self.room() - taken) as usize;
+        // All keys of a leaf have the bits that are kept.
+        let limits = (start..end).map(|leaf| u32::from(leaves.shared[leaf]) - needed(&leaves.differs, leaf, least));
+        let limit = limits.min().unwrap_or(0).min(MAX_EXTRA);
+        let mut extra = ((left / num) as u32).min(limit);
+        if is_last {
+            extra = extra.min(self.plan.extra.div_ceil(EXTRA_UNIT));
+        }
+        let rest = left - extra as usize * num;
+        let is_rounded = extra == limit || is_last;
+        let eighths = (0..1 << LONGER_BITS).rev().find(|eighths| !is_rounded && (eighths * num).div_ceil(8) <= rest);
+        let eighths = eighths.unwrap_or(0);
+        let longer = (eighths * num).div_ceil(8);
+        let all = taken + (extra as usize * num + longer) as u64;
+        let len = if is_last { (all.div_ceil(8) as usize).max(MIN_GROUP_LEN) } else { self.group_len };
+        let mut out = Out { group: vec![0; len], at: 0 };
+        let more = self.more(start, marked);
+        for (width, value) in [
+            (NUM_BITS, num as u32),
+            (LEN_BITS, code.centre),
+            (WIDTH_BITS, code.width),
+            (EXTRA_BITS, extra),
+            (LONGER_BITS, eighths as u32),
+            (1, u32::from(more > 0)),
+        ] {
+            out.put(width, value.into());
+        }
+        if more > 0 {
+            out.put(LEN_BITS, more.into());
+            out.put_bits(&self.source.string(leaves.keys[start], marked + more), marked, marked + more);
+        }
+        let zigzags = || leaves.differs[start + 1..end].iter().map(|&differs| zigzag(differs.into(), code.centre));
+        zigzags().for_each(|zigzag| out.put(code.width, u64::from(zigzag & ((1 << code.width) - 1))));
+        for zigzag in zigzags() {
+            out.at += u64::from(zigzag >> code.width);
+            out.put(1, 1);
+        }
+        let mut place = len as u64 * 8;
+        for leaf in start..end {
+            let (differs, next) = (u32::from(leaves.differs[leaf]), u32::from(leaves.differs[leaf + 1]));
+            let kept = needed(&leaves.differs, leaf, least) + extra + u32::from(leaf - start < longer);
+            let has_zero = next > differs;
+            place -= u64::from(kept - differs - u32::from(has_zero));
+            out.at = place;
+            let string = self.source.string(leaves.keys[leaf], kept);
+            if has_zero {
+                out.put_bits(&string, differs, next - 1);
+            }
+            out.put_bits(&string, if has_zero { next } else { differs }, kept);
+        }
+        out.group
+    }
+}
+
+/// A group that is written.
+struct Out {
+    group: Vec<u8>,
+    at: u64,
+}
+
+impl Out {
+    fn put(&mut self, width: u32, value: u64) {
+        bits::write(&mut self.group, self.at, width, value);
+        self.at += u64::from(width);
+    }
+
+    /// Writes the bits `from..end` of a string.
+    fn put_bits(&mut self, string: &Bits, mut from: u32, end: u32) {
+        debug_assert!(end <= ALL_BITS - 64);
+        while from < end {
+            let width = (end - from).min(MAX_FIELD_BITS);
+            self.put(width, string.at(from) & ((1 << width) - 1));
+            from += width;
+        }
+    }
+}

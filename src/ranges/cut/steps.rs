@@ -121,7 +121,7 @@ impl<'a> Leaves<'a> {
         };
         let (index, differs) = (self.index, self.differs);
         let longer = self.extra + u32::from(index < self.longer);
-        let end = differs.max(next).max(self.around.least).max(1) + longer;
+        let end = differs.max(next).max(self.around.least) + longer;
         // The next leaf has a one there.
         let zero = (next > differs).then(|| next - 1);
         let stored = end - differs - u32::from(zero.is_some());
@@ -248,7 +248,7 @@ mod tests {
         let (mut bit, mut ends) = (4096 * 8, Vec::new());
         for (leaf, string) in strings.iter().enumerate() {
             let (from, next) = (differs[leaf], differs[leaf + 1]);
-            let end = from.max(next).max(around.least).max(1) + extra + u32::from((leaf as u32) < longer);
+            let end = from.max(next).max(around.least) + extra + u32::from((leaf as u32) < longer);
             let kept: Vec<u32> = (from..end).filter(|&at| next <= from || at != next - 1).collect();
             bit -= kept.len() as u64;
             kept.iter().zip(bit..).for_each(|(&at, bit)| bits::write(&mut group, bit, 1, string.at(at) & 1));

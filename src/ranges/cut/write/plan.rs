@@ -160,7 +160,7 @@ impl Leaves {
 
 /// Returns the number of bits that a leaf keeps at least.
 pub(super) fn needed(differs: &[u16], leaf: usize, least: u8) -> u32 {
-    u32::from(differs[leaf].max(differs[leaf + 1]).max(least.into()).max(1))
+    u32::from(differs[leaf].max(differs[leaf + 1]).max(least.into()))
 }
 
 /// Returns the number of these bits that are stored: those after the first that distinguishes the leaf from the one before

@@ -30,8 +30,6 @@ const UNSAFE_FILES: &[&str] = &[
     "src/keys/kinds/ribbon/avx2.rs",
     "src/keys/kinds/ribbon/avx512.rs",
     "src/keys/kinds/ribbon/neon.rs",
-    "src/ranges/cut/search/avx2.rs",
-    "src/ranges/cut/search/avx512.rs",
 ];
 
 const MAX_LINES: usize = 500;

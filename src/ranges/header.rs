@@ -15,7 +15,6 @@ use crate::hash::KeyTransform;
 use crate::kind::BlockKind;
 
 /// All that is known of a filter's payload without reading its groups or codes.
-#[expect(clippy::large_enum_variant, reason = "there is one for each filter, and without std no heap")]
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Map {
     /// Keys cut where they differ from their neighbours.

@@ -180,6 +180,13 @@ impl<'a> Text<'a> {
     /// Returns 64 bits from bit `from` on, at most 64, as a number, the first of them the highest.
     #[inline(always)]
     pub(crate) fn number(&mut self, from: u32) -> u64 {
+        // Integers need no string.
+        if self.known == 0 && self.code.is_plain() && self.rest.len() <= 16 {
+            let all = bytes::u128_big_padded(self.rest);
+            let ones = u128::MAX.checked_shr(8 * self.rest.len() as u32).unwrap_or(0);
+            let all = if self.side == Side::UpperOfPrefix { all | ones } else { all };
+            return (all << from >> 64) as u64;
+        }
         self.reach(from + 64).at(from).reverse_bits()
     }
 

@@ -167,7 +167,8 @@ impl Layout {
     pub(crate) fn groups<'a>(&self, payload: &'a [u8]) -> Groups<'a> {
         let params = &self.params;
         let marks_at = usize::from(params.prefix_len) + params.table_len() + FIRST_LEN;
-        let (marks, groups) = payload[marks_at..].split_at((params.num_groups as usize - 1) * usize::from(params.mark_bytes));
+        let (marks, groups) =
+            payload[marks_at..].split_at((params.num_groups as usize - 1) * usize::from(params.mark_bytes));
         Groups::new(marks, groups, self)
     }
 }

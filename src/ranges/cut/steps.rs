@@ -52,6 +52,9 @@ pub(crate) struct Leaves<'a> {
     remainders: u64,
     quotients: u64,
     bits: u64,
+    /// The bits from that quotient on that are read, and their number.
+    ahead: u64,
+    num_ahead: u32,
     /// The next leaf, and one more than the bits that it has in common with the one before it.
     index: u32,
     differs: u32,
@@ -82,27 +85,29 @@ impl<'a> Leaves<'a> {
             remainders,
             quotients: remainders + u64::from((num - 1) * width),
             bits: group.len() as u64 * 8,
+            ahead: 0,
+            num_ahead: 0,
             index: 0,
             differs: around.separator,
         }
     }
 
     /// Reads what the leaf after the next has in common with the one before it, and one more.
+    #[inline(always)]
     fn read_differs(&mut self) -> Option<u32> {
         let mut quotient = 0;
-        loop {
-            let zeros = bits::read(self.group, self.quotients, MAX_FIELD_BITS).trailing_zeros().min(MAX_FIELD_BITS);
-            (self.quotients, quotient) = (self.quotients + u64::from(zeros), quotient + zeros);
-            if zeros < MAX_FIELD_BITS {
-                break;
-            }
+        while self.ahead == 0 {
+            (self.quotients, quotient) = (self.quotients + u64::from(self.num_ahead), quotient + self.num_ahead);
             if quotient > 2 * MAX_DEPTH {
                 return None;
             }
+            (self.ahead, self.num_ahead) = (bits::read(self.group, self.quotients, MAX_FIELD_BITS), MAX_FIELD_BITS);
         }
-        self.quotients += 1;
+        let zeros = self.ahead.trailing_zeros();
+        self.ahead = self.ahead >> zeros >> 1;
+        (self.num_ahead, self.quotients) = (self.num_ahead - zeros - 1, self.quotients + u64::from(zeros + 1));
         let offset = self.remainders + u64::from(self.index * self.width);
-        let zigzag = quotient << self.width | bits::read(self.group, offset, self.width) as u32;
+        let zigzag = (quotient + zeros) << self.width | bits::read(self.group, offset, self.width) as u32;
         let half = zigzag.div_ceil(2);
         let len = if zigzag % 2 == 0 { self.centre + half } else { self.centre.wrapping_sub(half) };
         Some(len % (MAX_DEPTH + 1) + 1)

@@ -117,7 +117,8 @@ fn classes(contexts: &[Weights], num_columns: usize, num_keys: usize, stride: us
             let copy = |class: &Class| Class { bytes: class.bytes.clone(), ..*class };
             (best, least) = (Some(classes.iter().map(copy).collect()), bits);
         }
-        let pairs = losses.iter().enumerate().flat_map(|(a, row)| row.iter().zip(a + 1..).map(move |(&loss, b)| (loss, a, b)));
+        let pairs =
+            losses.iter().enumerate().flat_map(|(a, row)| row.iter().zip(a + 1..).map(move |(&loss, b)| (loss, a, b)));
         let Some((_, a, b)) = pairs.min_by(|x, y| x.0.total_cmp(&y.0)) else { return best };
         let merged = classes.remove(b);
         losses.remove(b);
@@ -157,7 +158,8 @@ fn encode(classes: &[Class], columns: &[usize], has_end: bool) -> Chosen {
         for &byte in &class.bytes {
             table[CLASSES_AT + usize::from(byte / 2)] |= number << (4 * (byte % 2));
         }
-        let symbols = || (!has_end as usize..=columns.len()).map(|column| column.checked_sub(1).map_or(0, |at| columns[at]));
+        let symbols =
+            || (!has_end as usize..=columns.len()).map(|column| column.checked_sub(1).map_or(0, |at| columns[at]));
         let weights: Vec<u64> = symbols().map(|symbol| u64::from(class.weights[symbol]) * 16 + 1).collect();
         at += 2 * usize::from(!has_end);
         let mut taken = 0u32;

@@ -16,20 +16,27 @@ const JUMP: u64 = 8;
 const GROUP_LENS: [usize; 2] = [256, 512];
 const MANY_BITS: f64 = 16.0;
 
-/// Writes groups of the numbers of keys, and returns the share of the keys that would pass if they were absent; `None` if
-/// numbers are too short for many keys.
-pub(super) fn of_keys(source: &Source<'_>, commons: &[u16], budget: u64) -> Option<(Written, f64)> {
-    let num_equal = commons[1..].iter().filter(|&&common| u32::from(common) >= source.skip + 64).count();
-    if num_equal > commons.len() / 100 {
+/// Writes groups of the numbers of some keys, and returns the share of the keys that would pass if they were absent; `None`
+/// if numbers are too short for many keys.
+pub(super) fn of_keys(
+    source: &Source<'_>,
+    commons: &[u16],
+    keys: core::ops::Range<usize>,
+    budget: u64,
+) -> Option<(Written, f64)> {
+    let num_keys = keys.len();
+    let is_equal = |&&common: &&u16| u32::from(common) >= source.skip + u64::BITS;
+    let num_equal = commons[keys.start + 1..keys.end].iter().filter(is_equal).count();
+    if num_equal > num_keys / 100 {
         return None;
     }
-    let mut numbers: Vec<u64> = (0..commons.len()).map(|key| source.text(key as u32).number(source.skip)).collect();
+    let mut numbers: Vec<u64> = keys.map(|key| source.text(key as u32).number(source.skip)).collect();
     numbers.dedup();
-    let len = 64 - numbers.iter().fold(0, |all, number| all | number).trailing_zeros().min(63);
+    let len = u64::BITS - numbers.iter().fold(0, |all, number| all | number).trailing_zeros().min(u64::BITS - 1);
     let bits = budget as f64 / numbers.len() as f64;
     let group_len = GROUP_LENS[usize::from(bits > MANY_BITS)];
     let (written, num_passing) = write(&numbers, len, group_len, bits);
-    Some((written, (num_passing + num_equal) as f64 / commons.len() as f64))
+    Some((written, (num_passing + num_equal) as f64 / num_keys as f64))
 }
 
 /// Writes groups of `group_len` bytes of numbers, which ascend, of which the first `len` bits are not zeros, and which
@@ -70,7 +77,12 @@ impl Writer<'_> {
             let goal = (target + owed).max(1.0);
             let (taken, chosen) = self.choose(rest, separator, depth, goal)?;
             depth = chosen;
-            let plan = Plan::of(&rest[..taken], separator, depth);
+            let mut plan = Plan::of(&rest[..taken], separator, depth);
+            // What a window estimates may be a little less than what the group takes.
+            while plan.bits > self.group_len as u64 * 8 {
+                depth -= 1;
+                plan = Plan::of(&rest[..taken], separator, depth);
+            }
             groups.extend(plan.encode(if taken == rest.len() { None } else { Some(self.group_len) }));
             num += 1;
             num_passing += passing(&rest[..taken], depth);
@@ -92,7 +104,10 @@ impl Writer<'_> {
     /// Returns how many numbers the next group has, and how many bits it keeps of each: those with which the most that
     /// fit are nearest to `goal`.
     fn choose(&self, rest: &[u64], separator: u64, depth: u32, goal: f64) -> Option<(usize, u32)> {
-        let fit = |depth| self.fit(rest, separator, depth);
+        let all = &rest[..rest.len().min(MAX_NUM)];
+        let near = all.len().min((goal * WINDOW) as usize + 16);
+        let window = Window { numbers: all, separator, long: long_gaps(&all[..near], separator) };
+        let fit = |depth| self.fit(&window, depth, goal as usize);
         let (mut depth, mut num) = (depth, fit(depth));
         while depth < self.len && num as f64 > goal {
             depth += 1;
@@ -112,28 +127,30 @@ impl Writer<'_> {
         let marked = 8 * self.mark_bytes as u32;
         let ends = |&num: &usize| num == rest.len() || common(rest[num - 1], rest[num]) < marked;
         let taken = (1..=num).rev().find(ends)?;
-        while taken < num && depth < self.len && self.fits(&rest[..taken], separator, depth + 1) {
+        while taken < num && depth < self.len && self.fits(&window, taken, depth + 1) {
             depth += 1;
         }
         Some((taken, depth))
     }
 
-    fn fits(&self, numbers: &[u64], separator: u64, depth: u32) -> bool {
-        Plan::of(numbers, separator, depth).bits <= self.group_len as u64 * 8
+    fn fits(&self, window: &Window<'_>, num: usize, depth: u32) -> bool {
+        window.bits(num, depth).0 <= self.group_len as u64 * 8
     }
 
-    /// Returns the most numbers that fit.
-    fn fit(&self, rest: &[u64], separator: u64, depth: u32) -> usize {
-        let most = rest.len().min(MAX_NUM);
-        let fits = |num: usize| self.fits(&rest[..num], separator, depth);
-        let (mut least, mut beyond) = (0, 1);
-        while beyond <= most && fits(beyond) {
-            (least, beyond) = (beyond, 2 * beyond);
+    /// Returns the most numbers that fit; they are sought near `guess`.
+    fn fit(&self, window: &Window<'_>, depth: u32, guess: usize) -> usize {
+        let (mut least, mut beyond) = (0, window.numbers.len() + 1);
+        let (mut near, mut step) = (guess.clamp(1, window.numbers.len()), 1);
+        while near > least && near < beyond {
+            match self.fits(window, near, depth) {
+                true => (least, near) = (near, near + step),
+                false => (beyond, near) = (near, near.saturating_sub(step)),
+            }
+            step *= 2;
         }
-        beyond = beyond.min(most + 1);
         while beyond - least > 1 {
             let middle = (least + beyond) / 2;
-            if fits(middle) {
+            if self.fits(window, middle, depth) {
                 least = middle;
             } else {
                 beyond = middle;
@@ -141,6 +158,62 @@ impl Writer<'_> {
         }
         least
     }
+}
+
+/// Long gaps are sought among so many times as many numbers as a group is to have.
+const WINDOW: f64 = 2.5;
+
+/// The numbers that follow a separator, and what groups of the first of them take.
+struct Window<'a> {
+    numbers: &'a [u64],
+    separator: u64,
+    /// Gaps far above the mean, the longest first, and the numbers that they lie before.
+    long: Vec<(u64, usize)>,
+}
+
+impl Window<'_> {
+    /// Returns about how many bits the first `num` numbers take if `depth` bits are kept of each, and with how many jumps.
+    fn bits(&self, num: usize, depth: u32) -> (u64, usize) {
+        let shift = 64 - depth;
+        let last = (self.numbers[num - 1] >> shift) - (self.separator >> shift);
+        let mut best = (HEAD_BITS.saturating_add(code(num as u64, last).0), 0);
+        let (mut jumps, mut sum, mut longest) = (0, 0, 0);
+        for &(gap, _) in self.long.iter().filter(|long| long.1 < num) {
+            let spare = (gap >> shift).saturating_sub(1);
+            if spare == 0 {
+                break;
+            }
+            (jumps, sum, longest) = (jumps + 1, sum + spare, spare.max(longest));
+            let rest = last.saturating_sub(sum);
+            let unit = unit(rest, num as u64);
+            // Lengths are rounded down.
+            let end = (rest + jumps * ((1 << unit) - 1)).min(last);
+            let (from_bits, len_bits) = (width(end), width(longest >> unit));
+            let all = jumps * u64::from(from_bits + len_bits) + HEAD_BITS + JUMP_HEAD_BITS;
+            let bits = all.saturating_add(code(num as u64, end).0);
+            if bits < best.0 && from_bits.max(len_bits) < 64 {
+                best = (bits, jumps as usize);
+            }
+        }
+        best
+    }
+}
+
+/// Returns the exponent of the unit of jumps among `num` values up to `last`.
+fn unit(last: u64, num: u64) -> u32 {
+    (last / num).checked_ilog2().unwrap_or(0)
+}
+
+fn width(number: u64) -> u32 {
+    64 - number.leading_zeros()
+}
+
+/// Returns how many bits the code of `num` values up to `last` takes, and how many low bits of each.
+fn code(num: u64, last: u64) -> (u64, u32) {
+    let mean = unit(last, num);
+    let bits = |low: u32| (num * u64::from(low) + num).saturating_add(last >> low);
+    let lows = mean.saturating_sub(1).min(MAX_FIELD_BITS)..=(mean + 1).min(MAX_FIELD_BITS);
+    lows.map(|low| (bits(low), low)).min().unwrap_or((u64::MAX, 0))
 }
 
 /// A group before it is written.
@@ -161,45 +234,45 @@ impl Plan {
         let shift = 64 - depth;
         let mut places: Vec<u64> = numbers.iter().map(|number| (number >> shift) - (separator >> shift)).collect();
         places.dedup();
-        let long = long_gaps(&places);
-        let plans = (0..=long.len()).map(|num| Self::with_jumps(&places, &long[..num], depth));
-        plans.min_by_key(|plan| plan.bits).expect("one without jumps")
+        let window = Window { long: long_gaps(&places, 0), numbers: &places, separator: 0 };
+        let (_, num_jumps) = window.bits(places.len(), 64);
+        let mut before: Vec<usize> = window.long[..num_jumps].iter().map(|long| long.1).collect();
+        before.sort_unstable();
+        let plan = Self::with_jumps(&places, &before, depth);
+        if plan.bits == u64::MAX { Self::with_jumps(&places, &[], depth) } else { plan }
     }
 
     /// Returns the group with jumps before these entries.
     fn with_jumps(places: &[u64], before: &[usize], depth: u32) -> Self {
-        let gap = |entry: usize| places[entry] - entry.checked_sub(1).map_or(0, |before| places[before]);
         // A gap of at least 1 is left, so that entries stay apart.
-        let spare = |entry: usize| gap(entry).saturating_sub(1);
+        let spare = |entry: usize| {
+            let gap = places[entry] - entry.checked_sub(1).map_or(0, |before| places[before]);
+            gap.saturating_sub(1)
+        };
         let num = places.len() as u64;
         let all: u64 = before.iter().map(|&entry| spare(entry)).sum();
-        let unit = ((places[places.len() - 1] - all) / num).checked_ilog2().unwrap_or(0);
+        let unit = unit(places[places.len() - 1] - all, num);
         let (mut jumps, mut values, mut sum) = (Vec::new(), Vec::with_capacity(places.len()), 0);
+        let mut before = before.iter().copied().peekable();
         for (entry, &place) in places.iter().enumerate() {
-            let len = if before.contains(&entry) { spare(entry) >> unit } else { 0 };
+            let len = if before.next_if_eq(&entry).is_some() { spare(entry) >> unit } else { 0 };
             if len > 0 {
                 sum += len << unit;
                 jumps.push((place - sum, len));
             }
             values.push(place - sum);
         }
-        let last = values[values.len() - 1];
-        let mean = (last / num).checked_ilog2().unwrap_or(0);
-        let code_bits = |low_bits: u32| num * u64::from(low_bits) + (last >> low_bits).saturating_add(num);
-        let low_bits = (mean.saturating_sub(1)..=(mean + 1).min(MAX_FIELD_BITS)).min_by_key(|&bits| code_bits(bits));
-        let low_bits = low_bits.unwrap_or(MAX_FIELD_BITS);
+        let (code_bits, low_bits) = code(num, values[values.len() - 1]);
         let mut plan = Self { depth, low_bits, jumps, unit, bits: 0, values };
         let (from_bits, len_bits) = plan.jump_bits();
         // Fields of 63 bits are the widest.
         let is_legal = from_bits.max(len_bits) < 64;
-        let bits = plan.head_bits().saturating_add(code_bits(low_bits));
-        plan.bits = if is_legal { bits } else { u64::MAX };
+        plan.bits = if is_legal { plan.head_bits().saturating_add(code_bits) } else { u64::MAX };
         plan
     }
 
     /// Returns the widths of a jump's two fields.
     fn jump_bits(&self) -> (u32, u32) {
-        let width = |number: u64| 64 - number.leading_zeros();
         let most = |of: fn(&(u64, u64)) -> u64| width(self.jumps.iter().map(of).max().unwrap_or(0));
         (most(|jump| jump.0), most(|jump| jump.1))
     }
@@ -250,9 +323,12 @@ fn passing(numbers: &[u64], depth: u32) -> usize {
     (0..numbers.len()).filter(|&at| agree(at) || at > 0 && agree(at - 1)).count()
 }
 
-/// Returns the entries before which there are gaps far above the mean of the others, the longest first.
-fn long_gaps(places: &[u64]) -> Vec<usize> {
-    let gaps = || core::iter::once(places[0]).chain(places.windows(2).map(|pair| pair[1] - pair[0]));
+/// Returns the gaps far above the mean of the others, the longest first, and the numbers that they lie before.
+fn long_gaps(numbers: &[u64], separator: u64) -> Vec<(u64, usize)> {
+    let gaps = || {
+        let first = numbers.first().map(|first| first - separator);
+        first.into_iter().chain(numbers.windows(2).map(|pair| pair[1] - pair[0]))
+    };
     let mut bound = u64::MAX;
     for _ in 0..4 {
         let (mut sum, mut num) = (0u64, 1);
@@ -261,5 +337,6 @@ fn long_gaps(places: &[u64]) -> Vec<usize> {
     }
     let mut long: Vec<(u64, usize)> = gaps().zip(0..).filter(|&(gap, _)| gap > bound).collect();
     long.sort_unstable_by(|a, b| b.cmp(a));
-    long.into_iter().map(|(_, entry)| entry).take(MAX_JUMPS).collect()
+    long.truncate(MAX_JUMPS);
+    long
 }

@@ -57,6 +57,8 @@ impl Source<'_> {
 
 /// Groups of gaps are taken at once if hardly any key would pass if it were absent.
 const FEW: f64 = 0.002;
+/// The number of keys of which gaps are tried where there are many more.
+const SAMPLE: usize = 1 << 13;
 
 /// Appends the payload of `keys`, sorted and at least one, of about `max_len` bytes.
 pub(crate) fn build(keys: &Keys, max_len: u64, out: &mut Vec<u8>) -> Params {
@@ -93,18 +95,24 @@ pub(crate) fn build(keys: &Keys, max_len: u64, out: &mut Vec<u8>) -> Params {
 /// Returns the groups by which fewer keys would pass if they were absent, whether they are of gaps, and the least number
 /// of bits that distinguish a leaf.
 fn groups(source: &Source<'_>, commons: &[u16], budget: u64) -> (Written, bool, u8) {
-    let gaps = gaps::of_keys(source, commons, budget);
-    if let Some((written, share)) = gaps {
-        if share <= FEW {
-            return (written, true, 0);
-        }
-        let plan = plan_steps(source, commons, budget);
-        return match share <= plan.share {
-            true => (written, true, 0),
-            false => (steps::write(source, &plan, budget), false, plan.least),
-        };
+    let num = commons.len();
+    let tried = if num > 4 * SAMPLE { num / 2..num / 2 + SAMPLE } else { 0..num };
+    let num_tried = tried.len();
+    let part = (u128::from(budget) * num_tried as u128 / num as u128) as u64;
+    let mut gaps = gaps::of_keys(source, commons, tried, part);
+    let mut plan = None;
+    if gaps.as_ref().is_none_or(|gaps| gaps.1 > FEW) {
+        let of_steps = plan_steps(source, commons, budget);
+        gaps = gaps.filter(|gaps| gaps.1 <= of_steps.share);
+        plan = Some(of_steps);
     }
-    let plan = plan_steps(source, commons, budget);
+    if num_tried < num && gaps.is_some() {
+        gaps = gaps::of_keys(source, commons, 0..num, budget);
+    }
+    if let Some((written, _)) = gaps {
+        return (written, true, 0);
+    }
+    let plan = plan.unwrap_or_else(|| plan_steps(source, commons, budget));
     (steps::write(source, &plan, budget), false, plan.least)
 }
 

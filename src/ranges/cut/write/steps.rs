@@ -132,7 +132,13 @@ impl Writer<'_> {
         let (mut starts, mut first, mut guess) = (vec![0], 0, 64);
         loop {
             let head = self.head_bits(first, marked);
-            let fits = |num: usize| self.bits(first, num) + head + num as u64 * u64::from(extra / EXTRA_UNIT) + num as u64 * u64::from(extra % EXTRA_UNIT) / u64::from(EXTRA_UNIT) <= self.room();
+            let fits = |num: usize| {
+                self.bits(first, num)
+                    + head
+                    + num as u64 * u64::from(extra / EXTRA_UNIT)
+                    + num as u64 * u64::from(extra % EXTRA_UNIT) / u64::from(EXTRA_UNIT)
+                    <= self.room()
+            };
             let most = (self.leaves().len() - first).min(MAX_LEAVES);
             let (mut least, mut beyond) = (1, most + 1);
             // Most groups have about as many as the one before.

@@ -1,172 +1,335 @@
-use super::Params;
-use super::bounds::Bounds;
-use super::code::{ByteCode, Side, Text};
-use super::layout::{Layout, UNIT_LEN};
-use super::marks::{Groups, MIN_GROUP_LEN};
-use super::write::{Written, write_gaps};
-use crate::bytes;
+//! Whole payloads beside their description: a reader that takes bits one by one, puts the cells of all leaves together, and
+//! compares a range with each.
+
+use super::write::{build, check};
+use super::{Layout, Params, of_prefix, of_range};
 use crate::random::Random;
+use crate::ranges::keys::Keys;
+use core::ops::Bound::{self, Excluded, Included};
 use std::vec::Vec;
 
-/// Bits of a group, one by one, as the format's description has them.
+/// Bytes as bits, from some bit on.
+#[derive(Clone, Copy)]
 struct Plain<'a> {
-    group: &'a [u8],
+    bytes: &'a [u8],
     at: usize,
 }
 
 impl Plain<'_> {
-    fn bit(&self, at: usize) -> u64 {
-        u64::from(self.group.get(at / 8).copied().unwrap_or(0) >> (at % 8) & 1)
-    }
-
-    fn take(&mut self, width: u64) -> u64 {
-        let field = (0..width as usize).map(|i| self.bit(self.at + i) << i).sum();
+    fn take(&mut self, width: u32) -> u128 {
+        let bit = |at: usize| u128::from(self.bytes.get(at / 8).copied().unwrap_or(0) >> (at % 8) & 1);
+        let field = (0..width as usize).map(|i| bit(self.at + i) << i).sum();
         self.at += width as usize;
         field
     }
 }
 
-/// The first and the last number of each value of a group: all that its bytes say.
-fn cells(group: &[u8], separator: u64) -> Vec<(u64, u64)> {
-    let mut plain = Plain { group, at: 0 };
-    let [num, depth, low_bits, num_jumps] = [10, 7, 6, 4].map(|width| plain.take(width));
+/// A string of at most 128 bits, the first the highest, and how many of them there are.
+#[derive(Clone, Copy, Default)]
+struct Text(u128, u32);
+
+impl Text {
+    /// Appends bits of which the first is the lowest.
+    fn push(&mut self, bits: u128, num: u32) {
+        (0..num).for_each(|i| self.0 |= (bits >> i & 1) << (127 - self.1 - i));
+        self.1 += num;
+    }
+
+    /// The first `len` bits.
+    fn start(self, len: u32) -> Self {
+        Self(self.0 & !u128::MAX.checked_shr(len).unwrap_or(0), len)
+    }
+
+    /// The strings that begin with it.
+    fn cell(self) -> (u128, u128) {
+        (self.0, self.0 | u128::MAX.checked_shr(self.1).unwrap_or(0))
+    }
+}
+
+struct Filter {
+    params: Params,
+    payload: Vec<u8>,
+}
+
+impl Filter {
+    fn new(keys: &[Vec<u8>], bits: f64) -> Self {
+        let mut sorted = Keys::default();
+        keys.iter().for_each(|key| sorted.push(key));
+        let mut payload = Vec::new();
+        let params = build(&sorted, (bits * keys.len() as f64 / 8.0) as u64, &mut payload);
+        assert_eq!(Params::decode(&params.encode(), keys.len() as u64).expect("legal"), params);
+        let filter = Self { params, payload };
+        check(&sorted, &filter.layout(), &filter.payload).expect("all keys");
+        filter
+    }
+
+    fn layout(&self) -> Layout {
+        Layout::check(self.params, &self.payload).expect("its own lengths")
+    }
+
+    /// The string of a key, whose bytes all have bits.
+    fn string(&self, key: &[u8]) -> Text {
+        let (mut text, mut class) = (Text::default(), 0);
+        let table = &self.payload[usize::from(self.params.prefix_len)..];
+        let class_of = |byte: u8| usize::from(table[256 + usize::from(byte) / 2] >> (byte % 2 * 4) & 15);
+        for (index, &byte) in key[usize::from(self.params.prefix_len)..].iter().enumerate() {
+            if self.params.num_classes == 0 {
+                text.push(byte.reverse_bits().into(), 8);
+                continue;
+            }
+            class = if index == 0 { class_of(0) } else { class };
+            let entry = class * (usize::from(self.params.num_columns) + 1) + usize::from(table[usize::from(byte)]);
+            let code = u32::from(table[384 + 2 * entry]) | u32::from(table[385 + 2 * entry]) << 8;
+            text.push(u128::from(code), code >> 12);
+            class = class_of(byte);
+        }
+        text
+    }
+
+    /// The cells of all leaves, which ascend.
+    fn cells(&self) -> Vec<(u128, u128)> {
+        let Params { skip, mark_bytes, num_groups, .. } = self.params;
+        let (group_len, num, mark_bytes, skip) =
+            (self.params.group_len(), num_groups as usize, usize::from(mark_bytes), u32::from(skip));
+        let groups_at = self.payload.len().saturating_sub(num * group_len).max(0);
+        let tail = &self.payload[..];
+        // The last group may be shorter: parts are found from the front.
+        let _ = groups_at;
+        let columns = usize::from(self.params.num_columns) + 1;
+        let code_len = match self.params.num_classes {
+            0 => 0,
+            classes => 384 + 2 * usize::from(classes) * columns,
+        };
+        let (first, rest) = tail[usize::from(self.params.prefix_len) + code_len..].split_at(8);
+        let (marks, groups) = rest.split_at((num - 1) * mark_bytes);
+        let mut start = Text::default();
+        start.push(Plain { bytes: first, at: 0 }.take(64) as u64 as u128, 0);
+        let first = Plain { bytes: first, at: 0 }.take(64) << 64;
+        start = Text(first, skip).start(skip);
+        let groups: Vec<&[u8]> = groups.chunks(group_len).collect();
+        assert_eq!(groups.len(), num);
+        // Separators, with the bits in groups that follow marks.
+        let separators: Vec<Text> = (0..num)
+            .map(|group| {
+                let Some(index) = group.checked_sub(1) else { return start };
+                let bytes = &marks[index * mark_bytes..][..mark_bytes];
+                let mut text = start;
+                bytes.iter().for_each(|byte| text.push(byte.reverse_bits().into(), 8));
+                let mut head = Plain { bytes: groups[group], at: 29 };
+                if !self.params.is_gaps && head.take(1) == 1 {
+                    let len = head.take(10) as u32;
+                    text.push(head.take(len), len);
+                    return text;
+                }
+                let len = if text.0 << skip == 0 { skip } else { 128 - text.0.trailing_zeros() };
+                text.start(len)
+            })
+            .collect();
+        let mut cells = Vec::new();
+        for (group, &separator) in separators.iter().enumerate() {
+            let next = separators.get(group + 1).copied().unwrap_or_default();
+            let end = if next.1 == 0 { start.cell().1 } else { next.0 - 1 };
+            let plain = Plain { bytes: groups[group], at: 0 };
+            let found = match self.params.is_gaps {
+                true => gaps(plain, start, separator),
+                false => steps(plain, separator, next.1, self.params.least.into()),
+            };
+            cells.extend(found.into_iter().map(|cell| (cell.0.max(separator.0), cell.1.min(end))));
+        }
+        assert!(cells.windows(2).all(|pair| pair[0].1 < pair[1].0), "{cells:x?}");
+        cells
+    }
+
+    fn overlaps(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
+        let (layout, payload) = (self.layout(), &self.payload);
+        let groups = layout.groups(payload);
+        of_range(&layout, payload, lower, upper)
+            .is_some_and(|mut bounds| groups.start(&mut bounds).is_some_and(|group| groups.finish(&mut bounds, group)))
+    }
+
+    fn has_prefix(&self, prefix: &[u8]) -> bool {
+        let (layout, payload) = (self.layout(), &self.payload);
+        let groups = layout.groups(payload);
+        of_prefix(&layout, payload, prefix)
+            .is_some_and(|mut bounds| groups.start(&mut bounds).is_some_and(|group| groups.finish(&mut bounds, group)))
+    }
+}
+
+/// The cells of a group of gaps.
+fn gaps(mut plain: Plain<'_>, start: Text, separator: Text) -> Vec<(u128, u128)> {
+    let [num, depth, low_bits, num_jumps] = [10, 7, 6, 4].map(|width| plain.take(width) as u32);
     let mut jumps = Vec::new();
     if num_jumps > 0 {
-        let [from_bits, len_bits, unit] = [6, 6, 6].map(|width| plain.take(width));
+        let [from_bits, len_bits, unit] = [6, 6, 6].map(|width| plain.take(width) as u32);
         jumps.extend((0..num_jumps).map(|_| (plain.take(from_bits), plain.take(len_bits) << unit)));
     }
+    let mut lows = Plain { at: plain.bytes.len() * 8 - (num * low_bits) as usize, ..plain };
     let (mut high, mut cells) = (0, Vec::new());
-    let mut lows = Plain { group, at: group.len() * 8 - (num * low_bits) as usize };
-    while (cells.len() as u64) < num {
+    while cells.len() < num as usize {
         if plain.take(1) == 0 {
             high += 1;
             continue;
         }
         let value = high << low_bits | lows.take(low_bits);
-        let jumped: u64 = jumps.iter().filter(|jump| jump.0 <= value).map(|jump| jump.1).sum();
-        let (shift, place) = (64 - depth, value + jumped);
-        let first = ((separator >> shift) + place) << shift;
-        cells.push((first, first | ((1u128 << shift) - 1) as u64));
+        let jumped: u128 = jumps.iter().filter(|jump| jump.0 <= value).map(|jump| jump.1).sum();
+        let number = ((separator.0 << start.1 >> (128 - depth)) + value + jumped) << (128 - depth) >> start.1;
+        cells.push(Text(start.0 | number, start.1 + depth).cell());
     }
     cells
 }
 
-fn layout(num: usize, mark_bytes: usize, group_len: usize) -> Layout {
-    let params = Params {
-        group_units: (group_len / UNIT_LEN) as u8,
-        is_gaps: true,
-        mark_bytes: mark_bytes as u8,
-        skip: 0,
-        num_classes: 0,
-        num_columns: 0,
-        least: 0,
-        prefix_len: 0,
-        num_groups: num as u32,
-    };
-    Layout { params, first: 0 }
-}
-
-fn write(numbers: &[u64], len: u32, group_len: usize, bits: f64) -> Written {
-    write_gaps(numbers, len, group_len, bits).0
-}
-
-fn groups(written: &Written, group_len: usize) -> Groups<'_> {
-    let (marks, groups) = written.payload.split_at((written.num - 1) * written.mark_bytes);
-    Groups::new(marks, groups, &layout(written.num, written.mark_bytes, group_len))
-}
-
-/// The answer for numbers from `lower` to `upper`.
-fn may_overlap(groups: &Groups<'_>, lower: u64, upper: u64) -> bool {
-    let [lower, upper] = [lower, upper].map(|number| bytes::of_u128(number.swap_bytes().into()));
-    let text = |bytes, side| Text::new(ByteCode::new(&[], 0), bytes, side);
-    let mut bounds = Bounds { lower: text(&lower[..8], Side::Lower), upper: text(&upper[..8], Side::Upper) };
-    groups.start(&mut bounds).is_some_and(|group| groups.finish(&mut bounds, group))
-}
-
-/// The cells of all groups, which ascend: each within its group's separator and the next.
-fn all_cells(groups: &Groups<'_>) -> Vec<(u64, u64)> {
-    let within = |group: usize| {
-        let first = groups.mark(group);
-        let last = if group + 1 < groups.num { groups.mark(group + 1) - 1 } else { u64::MAX };
-        cells(groups.group(group), first).into_iter().map(move |cell| (cell.0.max(first), cell.1.min(last)))
-    };
-    let cells: Vec<_> = (0..groups.num).flat_map(within).collect();
-    assert!(cells.windows(2).all(|pair| pair[0].1 < pair[1].0), "{cells:x?}");
+/// The cells of a group of steps.
+fn steps(mut plain: Plain<'_>, separator: Text, next_len: u32, least: u32) -> Vec<(u128, u128)> {
+    let [num, centre, width, extra, longer, has_more] = [8, 10, 4, 4, 3, 1].map(|width| plain.take(width) as u32);
+    if has_more == 1 {
+        let len = plain.take(10);
+        plain.take(len as u32);
+    }
+    let rests: Vec<u32> = (1..num).map(|_| plain.take(width) as u32).collect();
+    let mut lens = std::vec![separator.1];
+    for rest in rests {
+        let mut quotient = 0;
+        while plain.take(1) == 0 {
+            quotient += 1;
+        }
+        let zigzag = quotient << width | rest;
+        lens.push(1 + if zigzag % 2 == 0 { centre + zigzag / 2 } else { centre - zigzag.div_ceil(2) });
+    }
+    lens.push(next_len);
+    let (mut text, mut cells, mut end) = (separator, Vec::new(), plain.bytes.len() * 8);
+    for leaf in 0..num as usize {
+        let (differs, next) = (lens[leaf], lens[leaf + 1]);
+        let kept = differs.max(next).max(least) + extra + u32::from(8 * leaf as u32 * 1 < longer * num);
+        if leaf > 0 {
+            text = text.start(differs - 1);
+            text.push(1, 1);
+        }
+        end -= (kept - differs - u32::from(next > differs)) as usize;
+        let mut bits = Plain { at: end, ..plain };
+        for at in differs..kept {
+            let bit = if next > differs && at == next - 1 { 0 } else { bits.take(1) };
+            text.push(bit, 1);
+        }
+        cells.push(text.cell());
+    }
     cells
 }
 
-/// Numbers of many shapes: anywhere, at all scales, close by, with rare and long gaps, in a few clusters.
-fn draw(random: &mut Random, num: u64) -> Vec<u64> {
-    let shape = random.below(6);
+/// Compares answers for ranges with what the cells say.
+fn compare(filter: &Filter, cells: &[(u128, u128)], keys: &[Vec<u8>], lower: &[u8], upper: &[u8]) -> bool {
+    let (first, last) = (filter.string(lower).0, filter.string(upper).cell().0);
+    let overlaps =
+        |last: u128| cells.get(cells.partition_point(|cell| cell.1 < first)).is_some_and(|cell| cell.0 <= last);
+    let says = filter.overlaps(Included(lower), Included(upper));
+    assert_eq!(says, overlaps(last), "{lower:?} {upper:?} {keys:?} {:?}", filter.params);
+    let has = |range: (Bound<&[u8]>, Bound<&[u8]>)| {
+        use core::ops::RangeBounds;
+        keys.iter().any(|key| range.contains(&&key[..]))
+    };
+    for range in
+        [(Included(lower), Excluded(upper)), (Excluded(lower), Included(upper)), (Included(lower), Included(upper))]
+    {
+        assert!(filter.overlaps(range.0, range.1) || !has(range), "{range:?} {keys:?} {:?}", filter.params);
+    }
+    let prefix = filter.string(lower).cell();
+    let says_prefix = filter.has_prefix(lower);
+    let at = cells.partition_point(|cell| cell.1 < prefix.0);
+    assert_eq!(says_prefix, cells.get(at).is_some_and(|cell| cell.0 <= prefix.1), "{lower:?}* {keys:?}");
+    says
+}
+
+/// Keys of one shape: numbers anywhere, at all scales, close by, with rare and long gaps, in a few clusters; and texts.
+fn draw(random: &mut Random, num: u64) -> Vec<Vec<u8>> {
+    let shape = random.below(9);
     let mut last = random.next() >> random.below(60);
-    let mut numbers: Vec<u64> = (0..num)
+    let mut keys: Vec<Vec<u8>> = (0..num)
         .map(|_| {
             let step = match shape {
-                0 => return random.next(),
-                1 => return random.next() >> random.below(64),
-                2 => return random.below(3000),
-                3 => return random.below(7) << 60 | random.below(100_000),
+                0 => return big(random.next()),
+                1 => return big(random.next() >> random.below(64)),
+                2 => return big(random.below(3000)),
+                3 => return big(random.below(7) << 60 | random.below(100_000)),
+                6.. => return (0..random.below(9)).map(|_| b"abcdefgh/\0"[random.below(shape + 1) as usize]).collect(),
                 4 if random.below(20) == 0 => random.next() >> random.below(64),
                 5 if random.below(100) == 0 => random.next(),
                 4 => 1,
                 _ => random.below(1000),
             };
             last = last.wrapping_add(step);
-            last
+            big(last)
         })
         .collect();
-    numbers.sort_unstable();
-    numbers.dedup();
-    numbers
+    keys.sort_unstable();
+    keys.dedup();
+    keys
+}
+
+fn big(number: u64) -> Vec<u8> {
+    (0..8).map(|byte| (number >> (56 - 8 * byte)) as u8).collect()
 }
 
 #[test]
-fn groups_say_what_their_bytes_say_and_keep_each_number() {
-    let mut random = Random::new(48);
-    for _ in 0..150 {
-        let num = 1 + random.below(600);
-        let numbers = draw(&mut random, num);
-        let group_len = [32, 64, 256, 512][random.below(4) as usize];
-        let written = write(&numbers, 64, group_len, 2.0 + random.below(40) as f64 / 2.0);
-        let groups = groups(&written, group_len);
-        let cells = all_cells(&groups);
-        // Each number has a cell, and each cell a number.
-        let cell_of = |number: u64| cells.partition_point(|cell| cell.1 < number);
-        let mut used: Vec<usize> = numbers.iter().map(|&number| cell_of(number)).collect();
-        assert!(used.iter().zip(&numbers).all(|(&cell, &number)| cells[cell].0 <= number));
+fn filters_say_what_their_bytes_say_and_keep_each_key() {
+    let (mut random, mut num_denied, mut forms) = (Random::new(48), [0; 2], [0; 2]);
+    for _ in 0..400 {
+        let num = 1 + random.below(900);
+        let keys = draw(&mut random, num);
+        let filter = Filter::new(&keys, 2.0 + random.below(40) as f64 / 2.0);
+        let form = usize::from(filter.params.is_gaps);
+        let cells = filter.cells();
+        let mut used: Vec<usize> = Vec::new();
+        for key in &keys {
+            let string = filter.string(key).0;
+            let cell = cells.partition_point(|cell| cell.1 < string);
+            assert!(cells[cell].0 <= string, "{key:?}");
+            used.push(cell);
+        }
         used.dedup();
-        assert_eq!(used.len(), cells.len());
-        for _ in 0..400 {
-            let near = numbers[random.below(numbers.len() as u64) as usize];
+        assert_eq!(used.len(), cells.len(), "each cell has a key");
+        let known = |bytes: &[u8]| {
+            let prefix_len = usize::from(filter.params.prefix_len);
+            bytes.starts_with(&keys[0][..prefix_len])
+                && bytes[prefix_len..].iter().all(|byte| {
+                    filter.params.num_classes == 0 || keys.iter().any(|key| key[prefix_len..].contains(byte))
+                })
+        };
+        for _ in 0..200 {
             let mut end = || {
-                let away = random.next() >> random.below(64);
-                if random.below(2) == 0 { near.saturating_add(away) } else { near.saturating_sub(away) }
+                let mut key = keys[random.below(keys.len() as u64) as usize].clone();
+                match key.len() {
+                    0 => key.push(b'a'),
+                    len => key[random.below(len as u64) as usize] ^= 1 << random.below(8),
+                }
+                key
             };
             let (a, b) = (end(), end());
-            let (lower, upper) = (a.min(b), a.max(b));
-            let overlaps = cells.get(cell_of(lower)).is_some_and(|cell| cell.0 <= upper);
-            assert_eq!(may_overlap(&groups, lower, upper), overlaps, "{lower:x} {upper:x} {numbers:x?}");
+            if known(&a) && known(&b) {
+                let says = compare(&filter, &cells, &keys, (&a).min(&b), (&a).max(&b));
+                num_denied[form] += u32::from(!says);
+            }
         }
+        forms[form] += 1;
     }
+    assert!(forms.iter().all(|&num| num > 40) && num_denied.iter().all(|&num| num > 500), "{forms:?} {num_denied:?}");
 }
 
 #[test]
-fn all_sets_of_few_numbers_and_all_ranges() {
-    // Numbers of five bits, with two groups and more where they are many.
-    for set in 1u32..1 << 10 {
-        let numbers: Vec<u64> = (0..10).filter(|i| set >> i & 1 == 1).map(|i| (3 * i + i % 2) << 59).collect();
-        for (group_len, bits) in [(UNIT_LEN, 60.0), (UNIT_LEN, 100.0), (2 * UNIT_LEN, 3.0)] {
-            let written = write(&numbers, 5, group_len, bits);
-            let groups = groups(&written, group_len);
-            let cells = all_cells(&groups);
-            for lower in 0..32u64 {
-                for upper in lower..32 {
-                    let (lower, upper) = (lower << 59, upper << 59 | u64::MAX >> 5);
-                    let has = |of: &[(u64, u64)]| of.iter().any(|cell| cell.0 <= upper && cell.1 >= lower);
-                    let stored: Vec<_> = numbers.iter().map(|&number| (number, number)).collect();
-                    let answer = may_overlap(&groups, lower, upper);
-                    assert!(answer || !has(&stored), "{set:b} {lower:x} {upper:x}");
-                    assert_eq!(answer, has(&cells), "{set:b} {lower:x} {upper:x}");
+fn all_sets_of_few_keys_and_all_ranges() {
+    let texts: [&[u8]; 9] = [b"", b"\0", b"a", b"a\0", b"ab", b"abb", b"b", b"ba", b"bb\xff"];
+    let numbers: Vec<Vec<u8>> = (0..9u64).map(|i| big((3 * i + i % 2) << 59)).collect();
+    for universe in [texts.map(<[u8]>::to_vec).to_vec(), numbers] {
+        for set in 1u32..1 << universe.len() {
+            let chosen = |&at: &usize| set >> at & 1 == 1;
+            let keys: Vec<Vec<u8>> = (0..universe.len()).filter(chosen).map(|at| universe[at].clone()).collect();
+            for bits in [3.0, 12.0, 40.0] {
+                let filter = Filter::new(&keys, bits);
+                let cells = filter.cells();
+                let prefix = &keys[0][..usize::from(filter.params.prefix_len)];
+                let bounds: Vec<&Vec<u8>> = universe.iter().filter(|bound| bound.starts_with(prefix)).collect();
+                for (at, lower) in bounds.iter().enumerate() {
+                    bounds[at..].iter().for_each(|upper| {
+                        compare(&filter, &cells, &keys, lower, upper);
+                    });
                 }
             }
         }
@@ -176,35 +339,11 @@ fn all_sets_of_few_numbers_and_all_ranges() {
 #[test]
 fn dense_numbers_are_exact_in_less_than_three_bits() {
     let mut random = Random::new(7);
-    let numbers: Vec<u64> = (1..20_000u64).filter(|_| random.below(10) > 0).map(|id| id << 40).collect();
-    let written = write(&numbers, 24, 256, 14.0);
-    assert!(written.payload.len() * 8 < 3 * numbers.len(), "{} bytes", written.payload.len());
-    let groups = groups(&written, 256);
+    let keys: Vec<Vec<u8>> = (1..20_000u64).filter(|_| random.below(10) > 0).map(big).collect();
+    let filter = Filter::new(&keys, 14.0);
+    assert!(filter.payload.len() * 8 < 3 * keys.len(), "{} bytes", filter.payload.len());
     for id in 0..20_100u64 {
-        let (lower, upper) = (id << 40, (id + 1 << 40) - 1);
-        assert_eq!(may_overlap(&groups, lower, upper), numbers.binary_search(&(id << 40)).is_ok(), "{id}");
-    }
-}
-
-#[test]
-fn any_bytes_are_searched_in_bounded_work() {
-    let mut random = Random::new(3);
-    for round in 0..3000u64 {
-        let (num, mark_bytes, group_len) = (1 + random.below(40) as usize, 1 + random.below(8) as usize, 512);
-        let last = MIN_GROUP_LEN + random.below(509) as usize;
-        let fill = |random: &mut Random| match round % 3 {
-            0 => random.next() as u8,
-            1 => [0, 0xff][random.below(2) as usize],
-            _ => random.next() as u8 & random.next() as u8 & random.next() as u8,
-        };
-        let payload: Vec<u8> = (0..(num - 1) * (mark_bytes + group_len) + last).map(|_| fill(&mut random)).collect();
-        let (marks, of_groups) = payload.split_at((num - 1) * mark_bytes);
-        let groups = Groups::new(marks, of_groups, &layout(num, mark_bytes, group_len));
-        for _ in 0..20 {
-            let (a, b) = (random.next() >> random.below(64), random.next() >> random.below(64));
-            let (loads, _) = bytes::loads_of(|| may_overlap(&groups, a.min(b), a.max(b)));
-            // Two groups of 1023 entries of two loads each, 15 jumps of four for both bounds, and zeros; and the marks.
-            assert!(loads <= 2 * (2 * 1023 + 2 * 15 * 4 + 2 * 4096 / 57 + 8) + 16, "{loads}");
-        }
+        let key = big(id);
+        assert_eq!(filter.overlaps(Included(&key), Included(&key)), keys.binary_search(&key).is_ok(), "{id}");
     }
 }

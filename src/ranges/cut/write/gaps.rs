@@ -1,6 +1,6 @@
 //! The writer of groups of gaps.
 
-use super::{Source, Written};
+use super::{Source, Written, greatest};
 use crate::bits::{self, MAX_FIELD_BITS};
 use crate::bytes;
 use crate::ranges::cut::gaps::{
@@ -15,6 +15,8 @@ const JUMP: u64 = 8;
 /// The length of groups, and that for more bits a key than these.
 const GROUP_LENS: [usize; 2] = [256, 512];
 const MANY_BITS: f64 = 16.0;
+/// Groups are not planned for fewer bits a key.
+const MIN_BITS: f64 = 0.5;
 
 /// Writes groups of the numbers of some keys, and returns the share of the keys that would pass if they were absent; `None`
 /// if numbers are too short for many keys.
@@ -33,7 +35,7 @@ pub(super) fn of_keys(
     let mut numbers: Vec<u64> = keys.map(|key| source.text(key as u32).number(source.skip)).collect();
     numbers.dedup();
     let len = u64::BITS - numbers.iter().fold(0, |all, number| all | number).trailing_zeros().min(u64::BITS - 1);
-    let bits = budget as f64 / numbers.len() as f64;
+    let bits = (budget as f64 / numbers.len() as f64).max(MIN_BITS);
     let group_len = GROUP_LENS[usize::from(bits > MANY_BITS)];
     let (written, num_passing) = write(&numbers, len, group_len, bits);
     Some((written, (num_passing + num_equal) as f64 / num_keys as f64))
@@ -42,7 +44,7 @@ pub(super) fn of_keys(
 /// Writes groups of `group_len` bytes of numbers, which ascend, of which the first `len` bits are not zeros, and which
 /// take `bits` each: as many to a group as that gives, or all that fit if nothing of them is cut off. Returns how many
 /// numbers would pass if they were absent, too.
-pub(in crate::ranges::cut) fn write(numbers: &[u64], len: u32, group_len: usize, bits: f64) -> (Written, usize) {
+fn write(numbers: &[u64], len: u32, group_len: usize, bits: f64) -> (Written, usize) {
     let needed: Vec<u32> = numbers.windows(2).map(|pair| common(pair[0], pair[1]) + 1).collect();
     // Groups may end where separators fit into marks: of eight places in a row one mostly does.
     let least = needed.chunks(8).filter_map(|places| places.iter().min()).max().map_or(1, |bits| bits.div_ceil(8));
@@ -78,12 +80,14 @@ impl Writer<'_> {
             let (taken, chosen) = self.choose(rest, separator, depth, goal)?;
             depth = chosen;
             let mut plan = Plan::of(&rest[..taken], separator, depth);
-            // What a window estimates may be a little less than what the group takes.
-            while plan.bits > self.group_len as u64 * 8 {
+            // What a window estimates may be a little less than what the group takes. The last one takes its share.
+            let is_last = taken == rest.len();
+            let share = if is_last { (self.bits * taken as f64) as u64 } else { u64::MAX };
+            while plan.bits > share.min(self.group_len as u64 * 8) && depth > 1 {
                 depth -= 1;
                 plan = Plan::of(&rest[..taken], separator, depth);
             }
-            groups.extend(plan.encode(if taken == rest.len() { None } else { Some(self.group_len) }));
+            groups.extend(plan.encode((!is_last).then_some(self.group_len)));
             num += 1;
             num_passing += passing(&rest[..taken], depth);
             owed = (owed + target - taken as f64).clamp(-target, target);
@@ -107,7 +111,7 @@ impl Writer<'_> {
         let all = &rest[..rest.len().min(MAX_NUM)];
         let near = all.len().min((goal * WINDOW) as usize + 16);
         let window = Window { numbers: all, separator, long: long_gaps(&all[..near], separator) };
-        let fit = |depth| self.fit(&window, depth, goal as usize);
+        let fit = |depth| greatest(goal as usize, all.len(), |num| self.fits(&window, num, depth));
         let (mut depth, mut num) = (depth, fit(depth));
         while depth < self.len && num as f64 > goal {
             depth += 1;
@@ -135,28 +139,6 @@ impl Writer<'_> {
 
     fn fits(&self, window: &Window<'_>, num: usize, depth: u32) -> bool {
         window.bits(num, depth).0 <= self.group_len as u64 * 8
-    }
-
-    /// Returns the most numbers that fit; they are sought near `guess`.
-    fn fit(&self, window: &Window<'_>, depth: u32, guess: usize) -> usize {
-        let (mut least, mut beyond) = (0, window.numbers.len() + 1);
-        let (mut near, mut step) = (guess.clamp(1, window.numbers.len()), 1);
-        while near > least && near < beyond {
-            match self.fits(window, near, depth) {
-                true => (least, near) = (near, near + step),
-                false => (beyond, near) = (near, near.saturating_sub(step)),
-            }
-            step *= 2;
-        }
-        while beyond - least > 1 {
-            let middle = (least + beyond) / 2;
-            if self.fits(window, middle, depth) {
-                least = middle;
-            } else {
-                beyond = middle;
-            }
-        }
-        least
     }
 }
 

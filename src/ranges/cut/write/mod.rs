@@ -16,14 +16,12 @@ use crate::ranges::keys::Keys;
 use std::vec::Vec;
 
 pub(crate) use check::check;
-#[cfg(test)]
-pub(super) use gaps::write as write_gaps;
 
 /// Marks and groups.
-pub(super) struct Written {
-    pub(super) payload: Vec<u8>,
-    pub(super) mark_bytes: usize,
-    pub(super) num: usize,
+struct Written {
+    payload: Vec<u8>,
+    mark_bytes: usize,
+    num: usize,
     group_len: usize,
 }
 
@@ -119,4 +117,22 @@ fn groups(source: &Source<'_>, commons: &[u16], budget: u64) -> (Written, bool, 
 fn plan_steps(source: &Source<'_>, commons: &[u16], budget: u64) -> plan::Plan {
     // Marks of three bytes are the usual ones.
     plan::choose(commons, source.skip, budget, 8 * (steps::GROUP_LENS[0] as u64 + 3))
+}
+
+/// Returns the greatest number up to `most` for which `fits`, which holds for none above one for which it does not; 0 if it
+/// holds for none. It is sought near `guess`.
+fn greatest(guess: usize, most: usize, fits: impl Fn(usize) -> bool) -> usize {
+    let (mut least, mut beyond) = (0, most + 1);
+    let (mut near, mut step) = (guess.clamp(1, most), 1);
+    while beyond - least > 1 {
+        match fits(near) {
+            true => (least, near) = (near, near + step),
+            false => (beyond, near) = (near, near.saturating_sub(step)),
+        }
+        step *= 2;
+        if near <= least || near >= beyond {
+            near = (least + beyond) / 2;
+        }
+    }
+    least
 }

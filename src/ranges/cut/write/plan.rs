@@ -41,9 +41,13 @@ const LEAST_COST: u64 = 2;
 /// fewest absent keys pass, on all sets of text.
 const CAP: u32 = 3;
 /// The shares of keys that plans join, in 40ths.
-const SHARES: [usize; 11] = [1, 2, 3, 5, 8, 12, 17, 23, 29, 35, 40];
-/// Leaves are joined if that leaves at most this share of what passes.
+const SHARES: [usize; 13] = [1, 2, 3, 4, 5, 6, 8, 12, 17, 23, 29, 35, 40];
+/// Leaves are joined if that leaves at most this share of what passes, and more of them if that leaves as much of that.
 const WORTH: f64 = 0.6;
+const WORTH_MORE: f64 = 0.95;
+
+/// The bits of a separator that its mark has, with what precedes it.
+const SHORT: u64 = 24;
 
 /// About the number of leaves of a group, and the numbers of leaves of which, and by which, some are judged for all.
 const GROUP: usize = 64;
@@ -67,7 +71,7 @@ pub(super) fn choose(commons: &[u16], skip: u32, budget: u64, group_bits: u64) -
     let least = least(&single);
     let judge = |leaves: Leaves, cap: u32, least: u8| judge(leaves, commons.len(), cap, least, budget, group_bits);
     let mut best = judge(single, MAX_EXTRA, least);
-    let goal = best.as_ref().map_or(f64::INFINITY, |plan| plan.share * WORTH);
+    let mut goal = best.as_ref().map_or(f64::INFINITY, |plan| plan.share * WORTH);
     // Nothing to gain, or too little for what it takes to find it.
     if goal < 0.01 {
         return best.expect("a plan");
@@ -81,9 +85,10 @@ pub(super) fn choose(commons: &[u16], skip: u32, budget: u64, group_bits: u64) -
         }
         let leaves = Leaves::of(commons, skip, joined.firsts());
         let Some(plan) = judge(leaves, (CAP + 1) * EXTRA_UNIT, least) else { continue };
-        let is_last = plan.share > before * 1.05 || plan.free > (CAP + 2) * EXTRA_UNIT;
+        let is_last = plan.share > before || plan.free > (CAP + 2) * EXTRA_UNIT;
         before = plan.share;
-        if plan.share < best.as_ref().map_or(goal, |best| goal.min(best.share)) {
+        if plan.share < goal {
+            goal = plan.share * WORTH_MORE;
             best = Some(plan);
         }
         if is_last {
@@ -218,14 +223,19 @@ fn nodes(commons: &[u16]) -> Vec<Node> {
 fn judge(leaves: Leaves, num_keys: usize, cap: u32, least: u8, budget: u64, group_bits: u64) -> Option<Plan> {
     let differs = &leaves.differs;
     let all_stored: u64 = (0..leaves.len()).map(|leaf| u64::from(stored(differs, leaf, least))).sum();
+    let num_groups = (budget / group_bits).max(1);
     // Of many groups some will do.
     let stride = if leaves.len() > MANY { STRIDE } else { 1 };
-    let some = differs[1..leaves.len()].chunks(GROUP).step_by(stride);
-    let codes = some.map(|differs| super::steps::Code::of(differs).bits).sum::<u64>() * stride as u64;
-    let num_groups = (budget / group_bits).max(1);
-    // Of a group with all of its bits some are left over.
-    let left = budget.checked_sub(all_stored + codes + num_groups * super::steps::GROUP_COST)?;
+    let some = || differs[1..leaves.len()].chunks(GROUP).step_by(stride);
+    let codes = some().map(|differs| super::steps::Code::of(differs).bits).sum::<u64>() * stride as u64;
+    let separator = |differs: &[u16]| u64::from(differs.iter().rev().take(GROUP / 8).copied().min().unwrap_or(0));
+    let long = some().map(|differs| separator(differs).saturating_sub(SHORT)).sum::<u64>();
+    let separators = long * num_groups / some().count().max(1) as u64;
+    // What is left over of a group makes some leaves longer than others, which helps half as much.
+    let taken = all_stored + codes + separators + num_groups * super::steps::GROUP_COST;
+    let left = budget.checked_sub(taken)?;
     let free = (left * u64::from(EXTRA_UNIT) / leaves.len() as u64).min(MAX_EXTRA.into()) as u32;
+    let free = free.saturating_sub(EXTRA_UNIT / 2);
     let extra = free.min(cap);
     let mut passing = 0.0;
     for leaf in 0..leaves.len() {

@@ -1,7 +1,7 @@
 //! The writer of groups of steps.
 
 use super::plan::{EXTRA_UNIT, Leaves, Plan, needed, stored};
-use super::{Source, Written};
+use super::{Source, Written, greatest};
 use crate::bits::{self, MAX_FIELD_BITS};
 use crate::ranges::cut::bits::{ALL_BITS, Bits};
 use crate::ranges::cut::marks::{MAX_MARK_BYTES, MIN_GROUP_LEN};
@@ -139,36 +139,17 @@ impl Writer<'_> {
                     + num as u64 * u64::from(extra % EXTRA_UNIT) / u64::from(EXTRA_UNIT)
                     <= self.room()
             };
-            let most = (self.leaves().len() - first).min(MAX_LEAVES);
-            let (mut least, mut beyond) = (1, most + 1);
-            // Most groups have about as many as the one before.
-            let mut step = 4;
-            let mut near = usize::min(guess, most);
-            while near > least && near < beyond {
-                match fits(near) {
-                    true => (least, near) = (near, near + step),
-                    false => (beyond, near) = (near, near.saturating_sub(step)),
-                }
-                step *= 2;
-            }
-            while beyond - least > 1 {
-                let middle = (least + beyond) / 2;
-                if fits(middle) {
-                    least = middle;
-                } else {
-                    beyond = middle;
-                }
-            }
-            guess = least;
-            if least == 1 && self.bits(first, 1) + head > self.room() {
+            let num = greatest(guess, (self.leaves().len() - first).min(MAX_LEAVES), fits).max(1);
+            guess = num;
+            if num == 1 && self.bits(first, 1) + head > self.room() {
                 return None;
             }
-            if first + least == self.leaves().len() {
+            if first + num == self.leaves().len() {
                 return Some(starts);
             }
             // The last of the shortest separators.
-            let ends = (least - least / END_SHARE..=least).rev();
-            first += ends.min_by_key(|&num| differs[first + num]).unwrap_or(least);
+            let ends = (num - num / END_SHARE..=num).rev();
+            first += ends.min_by_key(|&num| differs[first + num]).unwrap_or(num);
             starts.push(first);
         }
     }

@@ -40,8 +40,8 @@ impl Class {
 }
 
 /// Returns the code of keys after their first `prefix_len` bytes; `commons` has the bytes that each of them has in common
-/// with the one before it.
-pub(super) fn choose(keys: &Keys, prefix_len: usize, commons: &[u32]) -> Chosen {
+/// with the one before it. It takes at most a quarter of `max_len` bytes.
+pub(super) fn choose(keys: &Keys, prefix_len: usize, commons: &[u32], max_len: u64) -> Chosen {
     let rest = |index: usize| &keys.get(index)[prefix_len..];
     let mut has = [false; 257];
     for (index, &common) in commons.iter().enumerate() {
@@ -57,7 +57,10 @@ pub(super) fn choose(keys: &Keys, prefix_len: usize, commons: &[u32]) -> Chosen 
         let (before, next) = (commons[index] as usize, commons.get(index + 1).map_or(0, |&next| next as usize));
         weigh(&mut contexts, rest(index), before.min(next), before.max(next));
     }
-    let Some(classes) = classes(&contexts, columns.len(), commons.len(), stride) else { return Chosen::default() };
+    let fits = |num_classes| table_len(num_classes, columns.len()) as u64 <= max_len / 4;
+    let Some(classes) = classes(&contexts, columns.len(), commons.len(), stride, fits) else {
+        return Chosen::default();
+    };
     encode(&classes, &columns, has[0])
 }
 
@@ -75,8 +78,14 @@ fn weigh(contexts: &mut [Weights], key: &[u8], from: usize, last: usize) {
 }
 
 /// Returns the classes that take the fewest bits, with the table; `None` if the bytes' own bits take hardly more.
-fn classes(contexts: &[Weights], num_columns: usize, num_keys: usize, stride: usize) -> Option<Vec<Class>> {
-    if num_columns > usize::from(u8::MAX) {
+fn classes(
+    contexts: &[Weights],
+    num_columns: usize,
+    num_keys: usize,
+    stride: usize,
+    fits: impl Fn(usize) -> bool,
+) -> Option<Vec<Class>> {
+    if num_columns > usize::from(u8::MAX) || !fits(1) {
         return None;
     }
     let weight = |weights: &Weights| weights.iter().map(|&weight| u64::from(weight)).sum::<u64>();
@@ -113,7 +122,7 @@ fn classes(contexts: &[Weights], num_columns: usize, num_keys: usize, stride: us
     let (mut best, mut least): (Option<Vec<Class>>, f64) = (None, worth);
     loop {
         let bits = total(&classes);
-        if classes.len() <= MAX_CLASSES && bits <= least {
+        if classes.len() <= MAX_CLASSES && bits <= least && fits(classes.len()) {
             let copy = |class: &Class| Class { bytes: class.bytes.clone(), ..*class };
             (best, least) = (Some(classes.iter().map(copy).collect()), bits);
         }

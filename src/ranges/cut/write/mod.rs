@@ -62,7 +62,7 @@ const SAMPLE: usize = 1 << 13;
 pub(crate) fn build(keys: &Keys, max_len: u64, out: &mut Vec<u8>) -> Params {
     let prefix_len = keys.common_prefix_len().min(u16::MAX.into());
     let common_bytes = strings::common_bytes(keys, prefix_len);
-    let chosen = code::choose(keys, prefix_len, &common_bytes);
+    let chosen = code::choose(keys, prefix_len, &common_bytes, max_len);
     let code = ByteCode::new(&chosen.table, chosen.num_columns.into());
     let commons = strings::common_bits(keys, prefix_len, code, &common_bytes);
     drop(common_bytes);

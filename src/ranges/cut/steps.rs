@@ -70,8 +70,7 @@ impl<'a> Leaves<'a> {
             (head >> (at - width)) as u32 & ((1 << width) - 1)
         };
         let num = field(NUM_BITS).max(1);
-        let [centre, width, extra, eighths, has_more] =
-            [LEN_BITS, WIDTH_BITS, EXTRA_BITS, LONGER_BITS, 1].map(|width| field(width));
+        let [centre, width, extra, eighths, has_more] = [LEN_BITS, WIDTH_BITS, EXTRA_BITS, LONGER_BITS, 1].map(field);
         let more = if has_more == 1 { LEN_BITS + bits::read(group, HEAD_BITS.into(), LEN_BITS) as u32 } else { 0 };
         let remainders = u64::from(HEAD_BITS + more);
         Self {

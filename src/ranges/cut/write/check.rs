@@ -68,7 +68,7 @@ impl<'a> Entries<'a> {
         let from = |jump| head.jumps.get(group, jump).0;
         let ascend = (1..head.jumps.num).all(|jump| from(jump - 1) <= from(jump));
         let (separator, values) = (groups.mark(index), Values::new(group, &head));
-        ascend.then(|| Self::Gaps { group, head, separator, values, last: None })
+        ascend.then_some(Self::Gaps { group, head, separator, values, last: None })
     }
 
     /// Returns whether the next key, which has `common` bits in common with the one before it, belongs to the last entry or

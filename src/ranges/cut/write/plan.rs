@@ -36,6 +36,8 @@ const MAX_EXTRA: u32 = 15 * EXTRA_UNIT;
 
 /// What all leaves take for `least`: hundredths of a bit.
 const LEAST_COST: u64 = 2;
+/// How much it grows at a time where there are bits for more.
+const MORE_LEAST: u8 = 16;
 
 /// Joined leaves leave room for so many bits beyond those that distinguish them. Of 1, 3 and 5 it is the one by which the
 /// fewest absent keys pass, on all sets of text.
@@ -68,9 +70,15 @@ struct Node {
 pub(super) fn choose(commons: &[u16], skip: u32, budget: u64, group_bits: u64) -> Plan {
     let is_distinct = |&key: &usize| u32::from(commons[key]) < MAX_DEPTH;
     let single = Leaves::of(commons, skip, (1..commons.len()).filter(is_distinct));
-    let least = least(&single);
+    let mut least = least(&single);
     let judge = |leaves: Leaves, cap: u32, least: u8| judge(leaves, commons.len(), cap, least, budget, group_bits);
     let mut best = judge(single, MAX_EXTRA, least);
+    // What groups cannot keep beyond what distinguishes leaves, all may keep.
+    while least < u8::MAX && best.as_ref().is_some_and(|plan| plan.free + EXTRA_UNIT > MAX_EXTRA) {
+        let leaves = Leaves::of(commons, skip, (1..commons.len()).filter(is_distinct));
+        let Some(plan) = judge(leaves, MAX_EXTRA, least.saturating_add(MORE_LEAST)) else { break };
+        (least, best) = (plan.least, Some(plan));
+    }
     let mut goal = best.as_ref().map_or(f64::INFINITY, |plan| plan.share * WORTH);
     // Nothing to gain, or too little for what it takes to find it.
     if goal < 0.01 {

@@ -1,6 +1,6 @@
 //! The reader's side: the answers of an opened range filter.
 
-use super::cut::{self, Bounds, Layout};
+use super::cut::{self, Bounds, Groups, Layout};
 use super::form::RangeForm;
 use super::header::{self, Map};
 use super::integers::Search;
@@ -141,7 +141,7 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
     /// Returns whether a filter of cut keys may have a key of `span`, whose bounds are in order.
     #[inline]
     fn may_overlap(&self, layout: &Layout, span: Span<'_>) -> bool {
-        let groups = layout.groups(self.payload());
+        let groups = Groups::of(layout, self.payload());
         let search = |mut bounds| groups.start(&mut bounds).is_some_and(|group| groups.finish(&mut bounds, group));
         bounds_of(layout, self.payload(), span).is_some_and(search)
     }
@@ -160,7 +160,7 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
                 Err(answer) => Probe::Known(answer),
             },
             Some(Map::Cut(layout)) => {
-                let (groups, bounds) = (layout.groups(payload), bounds_of(layout, payload, span));
+                let (groups, bounds) = (Groups::of(layout, payload), bounds_of(layout, payload, span));
                 let started = bounds.and_then(|mut bounds| Some((groups.start(&mut bounds)?, bounds)));
                 started.map_or(Probe::Known(false), |(group, bounds)| {
                     groups.prefetch(group);
@@ -183,7 +183,7 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
                 Probe::Known(integers.finish(payload, search))
             }
             (Probe::Group { group, bounds }, Some(Map::Cut(layout))) => {
-                Probe::Known(layout.groups(payload).finish(bounds, *group))
+                Probe::Known(Groups::of(layout, payload).finish(bounds, *group))
             }
             (Probe::Known(_), _) => return,
             // Not a search of this map.
@@ -197,7 +197,7 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
         let payload = self.payload();
         prefetch(payload, 0);
         if let Some(Map::Cut(layout)) = &self.map {
-            layout.groups(payload).prefetch_marks();
+            Groups::of(layout, payload).prefetch_marks();
         }
     }
 
@@ -215,7 +215,7 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
     pub fn num_leaves(&self) -> u64 {
         match &self.map {
             None => 0,
-            Some(Map::Cut(layout)) => layout.groups(self.payload()).num_leaves(),
+            Some(Map::Cut(layout)) => Groups::of(layout, self.payload()).num_leaves(),
             Some(Map::Integers(_)) => self.num_keys,
         }
     }

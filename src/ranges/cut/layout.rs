@@ -9,7 +9,6 @@
 //! | `group_units` · 32 each | the groups; the last one may be shorter |
 
 use super::code::{self, ByteCode, MAX_CLASSES};
-use super::marks::{Groups, MAX_MARK_BYTES, MIN_GROUP_LEN};
 use crate::bytes;
 use crate::error::DecodeError;
 use crate::frame::{PARAMS_AT, PARAMS_LEN};
@@ -17,6 +16,10 @@ use crate::frame::{PARAMS_AT, PARAMS_LEN};
 /// The bytes of a unit of a group's length, and the most units.
 pub(crate) const UNIT_LEN: usize = 32;
 const MAX_UNITS: u8 = 16;
+/// The fewest bytes of a group: its head's.
+pub(crate) const MIN_GROUP_LEN: usize = 4;
+/// The greatest number of bytes of a mark.
+pub(crate) const MAX_MARK_BYTES: usize = 8;
 /// The most bits that marks may leave out.
 pub(crate) const MAX_SKIP: u32 = 64;
 
@@ -162,13 +165,11 @@ impl Layout {
         ByteCode::new(table, self.params.num_columns.into())
     }
 
-    /// Returns the marks and groups.
+    /// Returns the marks, and the groups.
     #[inline]
-    pub(crate) fn groups<'a>(&self, payload: &'a [u8]) -> Groups<'a> {
+    pub(crate) fn parts<'a>(&self, payload: &'a [u8]) -> (&'a [u8], &'a [u8]) {
         let params = &self.params;
         let marks_at = usize::from(params.prefix_len) + params.table_len() + FIRST_LEN;
-        let (marks, groups) =
-            payload[marks_at..].split_at((params.num_groups as usize - 1) * usize::from(params.mark_bytes));
-        Groups::new(marks, groups, self)
+        payload[marks_at..].split_at((params.num_groups as usize - 1) * usize::from(params.mark_bytes))
     }
 }

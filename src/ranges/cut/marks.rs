@@ -18,12 +18,6 @@ use super::steps::{self, Around};
 use crate::bytes;
 use crate::cpu::prefetch;
 
-/// The greatest number of bytes of a mark.
-pub(crate) const MAX_MARK_BYTES: usize = 8;
-
-/// The fewest bytes of a group: its head's.
-pub(crate) const MIN_GROUP_LEN: usize = 4;
-
 const LINE_LEN: usize = 64;
 
 /// Marks and groups, as a payload has them.
@@ -42,8 +36,8 @@ pub(crate) struct Groups<'a> {
 
 impl<'a> Groups<'a> {
     #[inline]
-    pub(crate) fn new(marks: &'a [u8], groups: &'a [u8], layout: &Layout) -> Self {
-        let params = &layout.params;
+    pub(crate) fn of(layout: &Layout, payload: &'a [u8]) -> Self {
+        let (params, (marks, groups)) = (&layout.params, layout.parts(payload));
         Self {
             marks,
             groups,

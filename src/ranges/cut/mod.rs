@@ -14,5 +14,6 @@ mod write;
 
 pub(super) use bounds::{Bounds, of_prefix, of_range};
 pub(super) use layout::{Layout, Params};
+pub(super) use marks::Groups;
 #[cfg(feature = "std")]
 pub(super) use write::{build, check};

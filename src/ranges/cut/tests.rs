@@ -2,7 +2,7 @@
 //! compares a range with each.
 
 use super::write::{build, check};
-use super::{Layout, Params, of_prefix, of_range};
+use super::{Groups, Layout, Params, of_prefix, of_range};
 use crate::random::Random;
 use crate::ranges::keys::Keys;
 use core::ops::Bound::{self, Excluded, Included};
@@ -142,14 +142,14 @@ impl Filter {
 
     fn overlaps(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
         let (layout, payload) = (self.layout(), &self.payload);
-        let groups = layout.groups(payload);
+        let groups = Groups::of(&layout, payload);
         of_range(&layout, payload, lower, upper)
             .is_some_and(|mut bounds| groups.start(&mut bounds).is_some_and(|group| groups.finish(&mut bounds, group)))
     }
 
     fn has_prefix(&self, prefix: &[u8]) -> bool {
         let (layout, payload) = (self.layout(), &self.payload);
-        let groups = layout.groups(payload);
+        let groups = Groups::of(&layout, payload);
         of_prefix(&layout, payload, prefix)
             .is_some_and(|mut bounds| groups.start(&mut bounds).is_some_and(|group| groups.finish(&mut bounds, group)))
     }

@@ -15,7 +15,7 @@ use crate::ranges::keys::Keys;
 
 /// Compares the filter with `keys`.
 pub(crate) fn check(keys: &Keys, layout: &Layout, payload: &[u8]) -> Result<(), BuildError> {
-    let (prefix, groups, last) = (layout.prefix(payload), layout.groups(payload), keys.len() - 1);
+    let (prefix, groups, last) = (layout.prefix(payload), Groups::of(layout, payload), keys.len() - 1);
     let lacks = |key: usize| Err(keys.lacks(key, 1));
     if ![0, last].iter().all(|&key| keys.get(key).starts_with(prefix)) {
         return lacks(0);

@@ -6,7 +6,7 @@ use crate::bytes;
 use crate::ranges::cut::gaps::{
     DEPTH_BITS, HEAD_BITS, JUMP_HEAD_BITS, JUMPS_BITS, MAX_JUMPS, MAX_NUM, NUM_BITS, WIDTH_BITS,
 };
-use crate::ranges::cut::marks::{MAX_MARK_BYTES, MIN_GROUP_LEN};
+use crate::ranges::cut::layout::{MAX_MARK_BYTES, MIN_GROUP_LEN};
 use std::vec::Vec;
 
 /// A gap counts as a jump if it is so many times as long as the mean of those that do not.

@@ -9,8 +9,7 @@ mod strings;
 
 use super::bits::Bits;
 use super::code::{ByteCode, Side, Text};
-use super::layout::{MAX_SKIP, Params, UNIT_LEN};
-use super::marks::MAX_MARK_BYTES;
+use super::layout::{MAX_MARK_BYTES, MAX_SKIP, Params, UNIT_LEN};
 use crate::bytes;
 use crate::ranges::keys::Keys;
 use std::vec::Vec;

@@ -4,7 +4,7 @@ use super::plan::{EXTRA_UNIT, Leaves, Plan, needed, stored};
 use super::{Source, Written, greatest};
 use crate::bits::{self, MAX_FIELD_BITS};
 use crate::ranges::cut::bits::{ALL_BITS, Bits};
-use crate::ranges::cut::marks::{MAX_MARK_BYTES, MIN_GROUP_LEN};
+use crate::ranges::cut::layout::{MAX_MARK_BYTES, MIN_GROUP_LEN};
 use crate::ranges::cut::steps::{EXTRA_BITS, HEAD_BITS, LEN_BITS, LONGER_BITS, MAX_LEAVES, NUM_BITS, WIDTH_BITS};
 use std::vec;
 use std::vec::Vec;

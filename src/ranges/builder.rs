@@ -167,7 +167,7 @@ impl RangeFilterBuilder {
         }
         let opened = header::check(block, &OpenOptions::new().with_context(self.context));
         match opened {
-            Ok((Some(Map::Cut(layout)), _)) => cut::check(&self.keys, &layout, &block[HEADER_LEN..]),
+            Ok((Some(Map::Cut(params)), _)) => cut::check(&self.keys, &params, &block[HEADER_LEN..]),
             _ => Err(self.keys.lacks(0, num_keys)),
         }
     }

@@ -1,6 +1,6 @@
 //! The header of a range filter: a block's header with a kind of its own, and no hash.
 
-use super::cut::{self, Layout};
+use super::cut;
 use super::integers::{self, Integers};
 use crate::error::DecodeError;
 #[cfg(feature = "std")]
@@ -18,7 +18,7 @@ use crate::kind::BlockKind;
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Map {
     /// Keys cut where they differ from their neighbours.
-    Cut(Layout),
+    Cut(cut::Params),
     Integers(Integers),
 }
 
@@ -74,7 +74,7 @@ pub(super) fn check(block: &[u8], options: &OpenOptions) -> Result<(Option<Map>,
         let map = if integers::Params::are_of(&stored) {
             Map::Integers(Integers::check(&stored, num_entries, payload, HEADER_LEN as u64)?)
         } else {
-            Map::Cut(Layout::check(cut::Params::decode(&stored, num_entries)?, payload)?)
+            Map::Cut(cut::Params::decode(&stored, num_entries, payload)?)
         };
         return Ok((Some(map), num_entries));
     }

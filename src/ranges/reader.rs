@@ -1,6 +1,6 @@
 //! The reader's side: the answers of an opened range filter.
 
-use super::cut::{self, Bounds, Groups, Layout};
+use super::cut::{self, Bounds, Groups, Params};
 use super::form::RangeForm;
 use super::header::{self, Map};
 use super::integers::Search;
@@ -82,7 +82,7 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
     pub fn may_contain_range(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
         match &self.map {
             Some(Map::Integers(integers)) => integers.may_contain_range(self.payload(), lower, upper),
-            Some(Map::Cut(layout)) if are_ordered(lower, upper) => self.may_overlap(layout, Span::Range(lower, upper)),
+            Some(Map::Cut(params)) if are_ordered(lower, upper) => self.may_overlap(params, Span::Range(lower, upper)),
             Some(Map::Cut(_)) => true,
             None => !are_ordered(lower, upper),
         }
@@ -94,7 +94,7 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
     pub fn may_contain_prefix(&self, prefix: &[u8]) -> bool {
         match &self.map {
             Some(Map::Integers(integers)) => integers.may_contain_prefix(self.payload(), prefix),
-            Some(Map::Cut(layout)) => self.may_overlap(layout, Span::Prefix(prefix)),
+            Some(Map::Cut(params)) => self.may_overlap(params, Span::Prefix(prefix)),
             None => false,
         }
     }
@@ -140,10 +140,10 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
 
     /// Returns whether a filter of cut keys may have a key of `span`, whose bounds are in order.
     #[inline]
-    fn may_overlap(&self, layout: &Layout, span: Span<'_>) -> bool {
-        let groups = Groups::of(layout, self.payload());
+    fn may_overlap(&self, params: &Params, span: Span<'_>) -> bool {
+        let groups = Groups::of(params, self.payload());
         let search = |mut bounds| groups.start(&mut bounds).is_some_and(|group| groups.finish(&mut bounds, group));
-        bounds_of(layout, self.payload(), span).is_some_and(search)
+        bounds_of(params, self.payload(), span).is_some_and(search)
     }
 
     /// Begins a search of many tables, each of which is then [advanced](RangeFilter::advance) in turn.
@@ -159,8 +159,8 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
                 Ok(search) => Probe::Codes { search, are_near: false },
                 Err(answer) => Probe::Known(answer),
             },
-            Some(Map::Cut(layout)) => {
-                let (groups, bounds) = (Groups::of(layout, payload), bounds_of(layout, payload, span));
+            Some(Map::Cut(params)) => {
+                let (groups, bounds) = (Groups::of(params, payload), bounds_of(params, payload, span));
                 let started = bounds.and_then(|mut bounds| Some((groups.start(&mut bounds)?, bounds)));
                 started.map_or(Probe::Known(false), |(group, bounds)| {
                     groups.prefetch(group);
@@ -182,8 +182,8 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
             (Probe::Codes { search, .. }, Some(Map::Integers(integers))) => {
                 Probe::Known(integers.finish(payload, search))
             }
-            (Probe::Group { group, bounds }, Some(Map::Cut(layout))) => {
-                Probe::Known(Groups::of(layout, payload).finish(bounds, *group))
+            (Probe::Group { group, bounds }, Some(Map::Cut(params))) => {
+                Probe::Known(Groups::of(params, payload).finish(bounds, *group))
             }
             (Probe::Known(_), _) => return,
             // Not a search of this map.
@@ -196,8 +196,8 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
     pub(super) fn prefetch_start(&self) {
         let payload = self.payload();
         prefetch(payload, 0);
-        if let Some(Map::Cut(layout)) = &self.map {
-            Groups::of(layout, payload).prefetch_marks();
+        if let Some(Map::Cut(params)) = &self.map {
+            Groups::of(params, payload).prefetch_marks();
         }
     }
 
@@ -215,7 +215,7 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
     pub fn num_leaves(&self) -> u64 {
         match &self.map {
             None => 0,
-            Some(Map::Cut(layout)) => Groups::of(layout, self.payload()).num_leaves(),
+            Some(Map::Cut(params)) => Groups::of(params, self.payload()).num_leaves(),
             Some(Map::Integers(_)) => self.num_keys,
         }
     }
@@ -224,7 +224,7 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
     pub fn common_prefix(&self) -> &[u8] {
         match &self.map {
             None => &[],
-            Some(Map::Cut(layout)) => layout.prefix(self.payload()),
+            Some(Map::Cut(params)) => params.prefix(self.payload()),
             Some(Map::Integers(integers)) => integers.prefix(self.payload()),
         }
     }
@@ -266,7 +266,7 @@ impl<B> RangeFilter<B> {
     pub fn parameters(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let (cut, integers) = match &self.map {
             None => (None, None),
-            Some(Map::Cut(layout)) => (Some(layout.params.named()), None),
+            Some(Map::Cut(params)) => (Some(params.named()), None),
             Some(Map::Integers(integers)) => (None, Some(integers.params.named())),
         };
         cut.into_iter().flatten().chain(integers.into_iter().flatten())
@@ -293,10 +293,10 @@ impl<B> RangeFilter<B> {
 
 /// Returns the bounds of `span` among cut keys; `None` if no key is in it.
 #[inline]
-fn bounds_of<'a>(layout: &Layout, payload: &'a [u8], span: Span<'a>) -> Option<Bounds<'a>> {
+fn bounds_of<'a>(params: &Params, payload: &'a [u8], span: Span<'a>) -> Option<Bounds<'a>> {
     match span {
-        Span::Range(lower, upper) => cut::of_range(layout, payload, lower, upper),
-        Span::Prefix(prefix) => cut::of_prefix(layout, payload, prefix),
+        Span::Range(lower, upper) => cut::of_range(params, payload, lower, upper),
+        Span::Prefix(prefix) => cut::of_prefix(params, payload, prefix),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The strings of a range's bounds.
 
 use super::code::{Side, Text};
-use super::layout::Layout;
+use super::params::Params;
 use core::cmp::Ordering;
 use core::ops::Bound;
 
@@ -15,12 +15,12 @@ pub(crate) struct Bounds<'a> {
 /// Returns the bounds of a range; `None` if nothing in it has the table's common prefix.
 #[inline]
 pub(crate) fn of_range<'a>(
-    layout: &Layout,
+    params: &Params,
     payload: &'a [u8],
     lower: Bound<&'a [u8]>,
     upper: Bound<&'a [u8]>,
 ) -> Option<Bounds<'a>> {
-    let (prefix, code) = (layout.prefix(payload), layout.code(payload));
+    let (prefix, code) = (params.prefix(payload), params.code(payload));
     // A key above an excluded bound may have the same bits: zeros follow the end of a key.
     let lower = match lower {
         Bound::Unbounded => Text::end(false),
@@ -44,8 +44,8 @@ pub(crate) fn of_range<'a>(
 
 /// Returns the bounds of the keys with `prefix`, as [`of_range`] does.
 #[inline]
-pub(crate) fn of_prefix<'a>(layout: &Layout, payload: &'a [u8], prefix: &'a [u8]) -> Option<Bounds<'a>> {
-    let (common, code) = (layout.prefix(payload), layout.code(payload));
+pub(crate) fn of_prefix<'a>(params: &Params, payload: &'a [u8], prefix: &'a [u8]) -> Option<Bounds<'a>> {
+    let (common, code) = (params.prefix(payload), params.code(payload));
     match prefix.strip_prefix(common) {
         Some(rest) => {
             let text = |side| Text::new(code, rest, side);

@@ -177,25 +177,10 @@ impl<'a> Text<'a> {
         &self.bits
     }
 
-    /// Returns 64 bits from bit `from` on, at most 64, as a number, the first of them the highest.
+    /// Returns the first 64 bits as a number, the first of them the highest.
     #[inline(always)]
-    pub(crate) fn number(&mut self, from: u32) -> u64 {
-        // Integers need no string.
-        if self.known == 0 && self.code.is_plain() && self.rest.len() <= 16 {
-            let all = bytes::u128_big_padded(self.rest);
-            let ones = u128::MAX.checked_shr(8 * self.rest.len() as u32).unwrap_or(0);
-            let all = if self.side == Side::UpperOfPrefix { all | ones } else { all };
-            return (all << from >> 64) as u64;
-        }
-        self.reach(from + 64).at(from).reverse_bits()
-    }
-
-    /// Makes the first `len` bits, at most 64, those of `number`, the first the highest, and all others zeros or ones.
-    pub(crate) fn set_start(&mut self, number: u64, len: u32, ones: bool) {
-        *self = Self::end(ones);
-        let kept = !u64::MAX.checked_shl(len).unwrap_or(0);
-        let word = self.bits.word(0);
-        self.bits.set_word(0, word & !kept | number.reverse_bits() & kept);
+    pub(crate) fn number(&mut self) -> u64 {
+        self.reach(64).word(0).reverse_bits()
     }
 
     #[inline(never)]

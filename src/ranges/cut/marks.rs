@@ -13,7 +13,7 @@ use super::bits::{Order, Stored};
 use super::bounds::Bounds;
 use super::code::Text;
 use super::gaps::{self, Found};
-use super::layout::Layout;
+use super::params::Params;
 use super::steps::{self, Around};
 use crate::bytes;
 use crate::cpu::prefetch;
@@ -28,24 +28,20 @@ pub(crate) struct Groups<'a> {
     mark_bytes: usize,
     group_len: usize,
     pub(crate) num: usize,
-    skip: u32,
-    first: u64,
     least: u32,
     pub(crate) is_gaps: bool,
 }
 
 impl<'a> Groups<'a> {
     #[inline]
-    pub(crate) fn of(layout: &Layout, payload: &'a [u8]) -> Self {
-        let (params, (marks, groups)) = (&layout.params, layout.parts(payload));
+    pub(crate) fn of(params: &Params, payload: &'a [u8]) -> Self {
+        let (marks, groups) = params.parts(payload);
         Self {
             marks,
             groups,
             mark_bytes: params.mark_bytes.into(),
             group_len: params.group_len(),
             num: params.num_groups as usize,
-            skip: params.skip.into(),
-            first: layout.first,
             least: params.least.into(),
             is_gaps: params.is_gaps,
         }
@@ -93,7 +89,7 @@ impl<'a> Groups<'a> {
     /// Returns the last group whose separator is not above `text`.
     #[inline(always)]
     fn find(&self, text: &mut Text<'_>) -> usize {
-        let number = text.number(self.skip);
+        let number = text.number();
         let group = self.holding(number);
         match !self.is_gaps && group > 0 && self.mark(group) == number & self.mask() {
             true => self.settle(group, text),
@@ -120,7 +116,7 @@ impl<'a> Groups<'a> {
     /// Returns the bits of a separator of groups of steps that follow its mark.
     #[inline(always)]
     fn more(&self, group: usize) -> Option<Stored> {
-        steps::more(self.group(group), self.skip + 8 * self.mark_bytes as u32)
+        steps::more(self.group(group), 8 * self.mark_bytes as u32)
     }
 
     /// Compares the bits of a separator after its mark with a string that begins with the mark.
@@ -131,28 +127,19 @@ impl<'a> Groups<'a> {
         }
     }
 
-    /// Returns the length of a group's separator; `skip` for the first group, 0 after the last one.
+    /// Returns the length of a group's separator; 0 for the first group, and after the last one.
     #[inline(always)]
     fn separator_len(&self, group: usize) -> u32 {
-        if group == 0 {
-            return self.skip;
-        }
-        if group == self.num {
+        if group == 0 || group == self.num {
             return 0;
         }
-        match self.more(group) {
-            Some(more) => more.end,
-            None => match self.mark(group) {
-                0 => self.skip,
-                mark => self.skip + 64 - mark.trailing_zeros(),
-            },
-        }
+        self.more(group).map_or(64 - self.mark(group).trailing_zeros(), |more| more.end)
     }
 
     /// Returns whether the separator of a group after the first is not above `text`.
     #[inline(always)]
     pub(crate) fn reaches(&self, group: usize, text: &mut Text<'_>) -> bool {
-        let (mark, number) = (self.mark(group), text.number(self.skip) & self.mask());
+        let (mark, number) = (self.mark(group), text.number() & self.mask());
         if mark != number || self.is_gaps {
             return mark <= number;
         }
@@ -166,8 +153,8 @@ impl<'a> Groups<'a> {
         if group == 0 {
             return None;
         }
-        let at = self.skip + (text.number(self.skip) ^ self.mark(group)).leading_zeros();
-        let marked = self.skip + 8 * self.mark_bytes as u32;
+        let at = (text.number() ^ self.mark(group)).leading_zeros();
+        let marked = 8 * self.mark_bytes as u32;
         if at < marked {
             return (at < self.separator_len(group)).then_some(at);
         }
@@ -187,25 +174,13 @@ impl<'a> Groups<'a> {
     #[cfg(feature = "std")]
     pub(crate) fn is_separator(&self, group: usize, text: &mut Text<'_>, common: u32) -> bool {
         let len = common.saturating_add(1);
-        let kept = !u64::MAX.checked_shr(len.saturating_sub(self.skip)).unwrap_or(0);
-        let has_mark = self.mark(group) == text.number(self.skip) & kept & self.mask();
+        let kept = !u64::MAX.checked_shr(len).unwrap_or(0);
+        let has_mark = self.mark(group) == text.number() & kept & self.mask();
         has_mark
             && match self.is_gaps {
-                true => len <= self.skip + 8 * self.mark_bytes as u32,
+                true => len <= 8 * self.mark_bytes as u32,
                 false => self.separator_len(group) == len && self.differs_at(group, text).is_none(),
             }
-    }
-
-    /// Returns the number of a string: its 64 bits from the first that differs between strings on.
-    #[cfg(feature = "std")]
-    pub(crate) fn number(&self, text: &mut Text<'_>) -> u64 {
-        text.number(self.skip)
-    }
-
-    /// Returns whether a string begins as all do.
-    #[cfg(feature = "std")]
-    pub(crate) fn begins(&self, text: &mut Text<'_>) -> bool {
-        (text.number(0) ^ self.first).checked_shr(64 - self.skip).unwrap_or(0) == 0
     }
 
     /// Searches a group of leaves. If `is_next`, all its leaves are above the lower bound.
@@ -215,8 +190,8 @@ impl<'a> Groups<'a> {
         let Bounds { lower, upper } = bounds;
         if self.is_gaps {
             let separator = self.mark(group);
-            let lower = if is_next { separator } else { lower.number(self.skip) };
-            return gaps::search(bytes, separator, lower, upper.number(self.skip));
+            let lower = if is_next { separator } else { lower.number() };
+            return gaps::search(bytes, separator, lower, upper.number());
         }
         let around = self.around(group);
         if !is_next {
@@ -232,22 +207,7 @@ impl<'a> Groups<'a> {
     #[inline(always)]
     pub(crate) fn start(&self, bounds: &mut Bounds<'_>) -> Option<usize> {
         let Bounds { lower, upper } = bounds;
-        if self.skip > 0 {
-            // Bounds beside all strings become those of all strings.
-            let rest = 64 - self.skip;
-            let [lowest, highest] = [lower.number(0), upper.number(0)].map(|number| number >> rest);
-            let first = self.first >> rest;
-            if lowest > first || highest < first {
-                return None;
-            }
-            if lowest < first {
-                lower.set_start(self.first, self.skip, false);
-            }
-            if highest > first {
-                upper.set_start(self.first, self.skip, true);
-            }
-        }
-        (lower.number(self.skip) <= upper.number(self.skip)).then(|| self.find(lower))
+        (lower.number() <= upper.number()).then(|| self.find(lower))
     }
 
     /// Returns the answer of a search that began in `group`.

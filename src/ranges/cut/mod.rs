@@ -4,8 +4,8 @@ mod bits;
 mod bounds;
 mod code;
 mod gaps;
-mod layout;
 mod marks;
+mod params;
 mod steps;
 #[cfg(all(test, feature = "std"))]
 mod tests;
@@ -13,7 +13,7 @@ mod tests;
 mod write;
 
 pub(super) use bounds::{Bounds, of_prefix, of_range};
-pub(super) use layout::{Layout, Params};
 pub(super) use marks::Groups;
+pub(super) use params::Params;
 #[cfg(feature = "std")]
 pub(super) use write::{build, check};

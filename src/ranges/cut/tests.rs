@@ -2,7 +2,7 @@
 //! compares a range with each.
 
 use super::write::{build, check};
-use super::{Groups, Layout, Params, of_prefix, of_range};
+use super::{Groups, Params, of_prefix, of_range};
 use crate::random::Random;
 use crate::ranges::keys::Keys;
 use core::ops::Bound::{self, Excluded, Included};
@@ -57,14 +57,9 @@ impl Filter {
         keys.iter().for_each(|key| sorted.push(key));
         let mut payload = Vec::new();
         let params = build(&sorted, (bits * keys.len() as f64 / 8.0) as u64, &mut payload);
-        assert_eq!(Params::decode(&params.encode(), keys.len() as u64).expect("legal"), params);
-        let filter = Self { params, payload };
-        check(&sorted, &filter.layout(), &filter.payload).expect("all keys");
-        filter
-    }
-
-    fn layout(&self) -> Layout {
-        Layout::check(self.params, &self.payload).expect("its own lengths")
+        assert_eq!(Params::decode(&params.encode(), keys.len() as u64, &payload).expect("legal"), params);
+        check(&sorted, &params, &payload).expect("all keys");
+        Self { params, payload }
     }
 
     /// The string of a key, whose bytes all have bits.
@@ -88,32 +83,23 @@ impl Filter {
 
     /// The cells of all leaves, which ascend.
     fn cells(&self) -> Vec<(u128, u128)> {
-        let Params { skip, mark_bytes, num_groups, .. } = self.params;
-        let (group_len, num, mark_bytes, skip) =
-            (self.params.group_len(), num_groups as usize, usize::from(mark_bytes), u32::from(skip));
-        let groups_at = self.payload.len().saturating_sub(num * group_len).max(0);
-        let tail = &self.payload[..];
-        // The last group may be shorter: parts are found from the front.
-        let _ = groups_at;
+        let Params { mark_bytes, num_groups, .. } = self.params;
+        let (group_len, num, mark_bytes) = (self.params.group_len(), num_groups as usize, usize::from(mark_bytes));
         let columns = usize::from(self.params.num_columns) + 1;
         let code_len = match self.params.num_classes {
             0 => 0,
             classes => 384 + 2 * usize::from(classes) * columns,
         };
-        let (first, rest) = tail[usize::from(self.params.prefix_len) + code_len..].split_at(8);
-        let (marks, groups) = rest.split_at((num - 1) * mark_bytes);
-        let mut start = Text::default();
-        start.push(Plain { bytes: first, at: 0 }.take(64) as u64 as u128, 0);
-        let first = Plain { bytes: first, at: 0 }.take(64) << 64;
-        start = Text(first, skip).start(skip);
+        let parts = &self.payload[usize::from(self.params.prefix_len) + code_len..];
+        let (marks, groups) = parts.split_at((num - 1) * mark_bytes);
         let groups: Vec<&[u8]> = groups.chunks(group_len).collect();
         assert_eq!(groups.len(), num);
         // Separators, with the bits in groups that follow marks.
         let separators: Vec<Text> = (0..num)
             .map(|group| {
-                let Some(index) = group.checked_sub(1) else { return start };
+                let Some(index) = group.checked_sub(1) else { return Text::default() };
                 let bytes = &marks[index * mark_bytes..][..mark_bytes];
-                let mut text = start;
+                let mut text = Text::default();
                 bytes.iter().for_each(|byte| text.push(byte.reverse_bits().into(), 8));
                 let mut head = Plain { bytes: groups[group], at: 29 };
                 if !self.params.is_gaps && head.take(1) == 1 {
@@ -121,17 +107,16 @@ impl Filter {
                     text.push(head.take(len), len);
                     return text;
                 }
-                let len = if text.0 << skip == 0 { skip } else { 128 - text.0.trailing_zeros() };
-                text.start(len)
+                text.start(128 - text.0.trailing_zeros())
             })
             .collect();
         let mut cells = Vec::new();
         for (group, &separator) in separators.iter().enumerate() {
             let next = separators.get(group + 1).copied().unwrap_or_default();
-            let end = if next.1 == 0 { start.cell().1 } else { next.0 - 1 };
+            let end = if next.1 == 0 { u128::MAX } else { next.0 - 1 };
             let plain = Plain { bytes: groups[group], at: 0 };
             let found = match self.params.is_gaps {
-                true => gaps(plain, start, separator),
+                true => gaps(plain, separator),
                 false => steps(plain, separator, next.1, self.params.least.into()),
             };
             cells.extend(found.into_iter().map(|cell| (cell.0.max(separator.0), cell.1.min(end))));
@@ -141,22 +126,22 @@ impl Filter {
     }
 
     fn overlaps(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
-        let (layout, payload) = (self.layout(), &self.payload);
-        let groups = Groups::of(&layout, payload);
-        of_range(&layout, payload, lower, upper)
+        let (params, payload) = (&self.params, &self.payload);
+        let groups = Groups::of(params, payload);
+        of_range(params, payload, lower, upper)
             .is_some_and(|mut bounds| groups.start(&mut bounds).is_some_and(|group| groups.finish(&mut bounds, group)))
     }
 
     fn has_prefix(&self, prefix: &[u8]) -> bool {
-        let (layout, payload) = (self.layout(), &self.payload);
-        let groups = Groups::of(&layout, payload);
-        of_prefix(&layout, payload, prefix)
+        let (params, payload) = (&self.params, &self.payload);
+        let groups = Groups::of(params, payload);
+        of_prefix(params, payload, prefix)
             .is_some_and(|mut bounds| groups.start(&mut bounds).is_some_and(|group| groups.finish(&mut bounds, group)))
     }
 }
 
 /// The cells of a group of gaps.
-fn gaps(mut plain: Plain<'_>, start: Text, separator: Text) -> Vec<(u128, u128)> {
+fn gaps(mut plain: Plain<'_>, separator: Text) -> Vec<(u128, u128)> {
     let [num, depth, low_bits, num_jumps] = [10, 7, 6, 4].map(|width| plain.take(width) as u32);
     let mut jumps = Vec::new();
     if num_jumps > 0 {
@@ -172,8 +157,8 @@ fn gaps(mut plain: Plain<'_>, start: Text, separator: Text) -> Vec<(u128, u128)>
         }
         let value = high << low_bits | lows.take(low_bits);
         let jumped: u128 = jumps.iter().filter(|jump| jump.0 <= value).map(|jump| jump.1).sum();
-        let number = ((separator.0 << start.1 >> (128 - depth)) + value + jumped) << (128 - depth) >> start.1;
-        cells.push(Text(start.0 | number, start.1 + depth).cell());
+        let number = ((separator.0 >> (128 - depth)) + value + jumped) << (128 - depth);
+        cells.push(Text(number, depth).cell());
     }
     cells
 }

@@ -8,14 +8,14 @@ use crate::error::BuildError;
 use crate::ranges::cut::bits::{ALL_BITS, Bits, Order};
 use crate::ranges::cut::code::{Side, Text};
 use crate::ranges::cut::gaps::{Head, Values};
-use crate::ranges::cut::layout::Layout;
 use crate::ranges::cut::marks::Groups;
+use crate::ranges::cut::params::Params;
 use crate::ranges::cut::steps::Leaves;
 use crate::ranges::keys::Keys;
 
 /// Compares the filter with `keys`.
-pub(crate) fn check(keys: &Keys, layout: &Layout, payload: &[u8]) -> Result<(), BuildError> {
-    let (prefix, groups, last) = (layout.prefix(payload), Groups::of(layout, payload), keys.len() - 1);
+pub(crate) fn check(keys: &Keys, params: &Params, payload: &[u8]) -> Result<(), BuildError> {
+    let (prefix, groups, last) = (params.prefix(payload), Groups::of(params, payload), keys.len() - 1);
     let lacks = |key: usize| Err(keys.lacks(key, 1));
     if ![0, last].iter().all(|&key| keys.get(key).starts_with(prefix)) {
         return lacks(0);
@@ -23,16 +23,17 @@ pub(crate) fn check(keys: &Keys, layout: &Layout, payload: &[u8]) -> Result<(), 
     let (mut group, mut before) = (0, Bits::ZEROS);
     let Some(mut entries) = Entries::new(&groups, 0) else { return lacks(0) };
     for key in 0..keys.len() {
-        let mut text = Text::new(layout.code(payload), &keys.get(key)[prefix.len()..], Side::Lower);
+        let mut text = Text::new(params.code(payload), &keys.get(key)[prefix.len()..], Side::Lower);
         let common = if key == 0 { 0 } else { text.reach(ALL_BITS).common_len(&before) };
-        let mut accepts = groups.begins(&mut text);
         if group + 1 < groups.num && groups.reaches(group + 1, &mut text) {
             group += 1;
-            accepts &= entries.is_at_end() && groups.is_separator(group, &mut text, common);
+            if !entries.is_at_end() || !groups.is_separator(group, &mut text, common) {
+                return lacks(key);
+            }
             let Some(of_group) = Entries::new(&groups, group) else { return lacks(key) };
             entries = of_group;
         }
-        if !accepts || !entries.accept(&groups, &mut text, common) {
+        if !entries.accept(&mut text, common) {
             return lacks(key);
         }
         before = *text.reach(ALL_BITS);
@@ -73,10 +74,10 @@ impl<'a> Entries<'a> {
 
     /// Returns whether the next key, which has `common` bits in common with the one before it, belongs to the last entry or
     /// to the next one.
-    fn accept(&mut self, groups: &Groups<'a>, text: &mut Text<'_>, common: u32) -> bool {
+    fn accept(&mut self, text: &mut Text<'_>, common: u32) -> bool {
         match self {
             Self::Gaps { group, head, separator, values, last } => {
-                let place = (groups.number(text) >> head.shift).checked_sub(*separator >> head.shift);
+                let place = (text.number() >> head.shift).checked_sub(*separator >> head.shift);
                 let Some((value, false)) = place.map(|place| head.jumps.value(group, place)) else { return false };
                 if *last != Some(value) {
                     *last = values.next();

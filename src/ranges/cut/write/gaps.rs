@@ -6,7 +6,7 @@ use crate::bytes;
 use crate::ranges::cut::gaps::{
     DEPTH_BITS, HEAD_BITS, JUMP_HEAD_BITS, JUMPS_BITS, MAX_JUMPS, MAX_NUM, NUM_BITS, WIDTH_BITS,
 };
-use crate::ranges::cut::layout::{MAX_MARK_BYTES, MIN_GROUP_LEN};
+use crate::ranges::cut::params::{MAX_MARK_BYTES, MIN_GROUP_LEN};
 use std::vec::Vec;
 
 /// A gap counts as a jump if it is so many times as long as the mean of those that do not.
@@ -27,12 +27,12 @@ pub(super) fn of_keys(
     budget: u64,
 ) -> Option<(Written, f64)> {
     let num_keys = keys.len();
-    let is_equal = |&&common: &&u16| u32::from(common) >= source.skip + u64::BITS;
+    let is_equal = |&&common: &&u16| u32::from(common) >= u64::BITS;
     let num_equal = commons[keys.start + 1..keys.end].iter().filter(is_equal).count();
     if num_equal > num_keys / 100 {
         return None;
     }
-    let mut numbers: Vec<u64> = keys.map(|key| source.text(key as u32).number(source.skip)).collect();
+    let mut numbers: Vec<u64> = keys.map(|key| source.text(key as u32).number()).collect();
     numbers.dedup();
     let len = u64::BITS - numbers.iter().fold(0, |all, number| all | number).trailing_zeros().min(u64::BITS - 1);
     let bits = (budget as f64 / numbers.len() as f64).max(MIN_BITS);

@@ -9,7 +9,7 @@ mod strings;
 
 use super::bits::Bits;
 use super::code::{ByteCode, Side, Text};
-use super::layout::{MAX_MARK_BYTES, MAX_SKIP, Params, UNIT_LEN};
+use super::params::{MAX_MARK_BYTES, Params, UNIT_LEN};
 use crate::bytes;
 use crate::ranges::keys::Keys;
 use std::vec::Vec;
@@ -29,8 +29,6 @@ struct Source<'a> {
     keys: &'a Keys,
     prefix_len: usize,
     code: ByteCode<'a>,
-    /// The number of bits that all strings begin with, and marks do without.
-    skip: u32,
 }
 
 impl Source<'_> {
@@ -45,9 +43,9 @@ impl Source<'_> {
 
     /// Returns the bytes of the mark of a group that begins with `key`, whose separator has `len` bits.
     fn mark(&self, key: u32, len: u16) -> [u8; MAX_MARK_BYTES] {
-        let (number, len) = (self.text(key).number(self.skip), u32::from(len) - self.skip);
+        let number = self.text(key).number() & !u64::MAX.checked_shr(len.into()).unwrap_or(0);
         let mut mark = [0; MAX_MARK_BYTES];
-        bytes::put_u64(&mut mark, 0, (number & !u64::MAX.checked_shr(len).unwrap_or(0)).swap_bytes());
+        bytes::put_u64(&mut mark, 0, number.swap_bytes());
         mark
     }
 }
@@ -65,22 +63,16 @@ pub(crate) fn build(keys: &Keys, max_len: u64, out: &mut Vec<u8>) -> Params {
     let code = ByteCode::new(&chosen.table, chosen.num_columns.into());
     let commons = strings::common_bits(keys, prefix_len, code, &common_bytes);
     drop(common_bytes);
-    let skip = commons[1..].iter().copied().min().map_or(0, u32::from).min(MAX_SKIP);
-    let source = Source { keys, prefix_len, code, skip };
+    let source = Source { keys, prefix_len, code };
     out.extend_from_slice(&keys.get(0)[..prefix_len]);
     out.extend_from_slice(&chosen.table);
-    let first_at = out.len();
-    out.resize(first_at + super::layout::FIRST_LEN, 0);
-    bytes::put_u64(out, first_at, source.text(0).number(0) & !u64::MAX.checked_shr(skip).unwrap_or(0));
-    let other_len = prefix_len + chosen.table.len() + super::layout::FIRST_LEN;
-    let budget = 8 * max_len.saturating_sub(other_len as u64);
+    let budget = 8 * max_len.saturating_sub((prefix_len + chosen.table.len()) as u64);
     let (written, is_gaps, least) = groups(&source, &commons, budget);
     out.extend_from_slice(&written.payload);
     Params {
         group_units: (written.group_len / UNIT_LEN) as u8,
         is_gaps,
         mark_bytes: written.mark_bytes as u8,
-        skip: skip as u8,
         num_classes: chosen.num_classes,
         num_columns: chosen.num_columns,
         least,
@@ -99,7 +91,7 @@ fn groups(source: &Source<'_>, commons: &[u16], budget: u64) -> (Written, bool, 
     let mut gaps = gaps::of_keys(source, commons, tried, part);
     let mut plan = None;
     if gaps.as_ref().is_none_or(|gaps| gaps.1 > FEW) {
-        let of_steps = plan_steps(source, commons, budget);
+        let of_steps = plan_steps(commons, budget);
         gaps = gaps.filter(|gaps| gaps.1 <= of_steps.share);
         plan = Some(of_steps);
     }
@@ -109,13 +101,13 @@ fn groups(source: &Source<'_>, commons: &[u16], budget: u64) -> (Written, bool, 
     if let Some((written, _)) = gaps {
         return (written, true, 0);
     }
-    let plan = plan.unwrap_or_else(|| plan_steps(source, commons, budget));
+    let plan = plan.unwrap_or_else(|| plan_steps(commons, budget));
     (steps::write(source, &plan, budget), false, plan.least)
 }
 
-fn plan_steps(source: &Source<'_>, commons: &[u16], budget: u64) -> plan::Plan {
+fn plan_steps(commons: &[u16], budget: u64) -> plan::Plan {
     // Marks of three bytes are the usual ones.
-    plan::choose(commons, source.skip, budget, 8 * (steps::GROUP_LENS[0] as u64 + 3))
+    plan::choose(commons, budget, 8 * (steps::GROUP_LENS[0] as u64 + 3))
 }
 
 /// Returns the greatest number up to `most` for which `fits`, which holds for none above one for which it does not; 0 if it

@@ -67,15 +67,15 @@ struct Node {
 
 /// Chooses the plan of groups of `group_bits` bits, marks included, for keys of which `commons` has the bits that each has
 /// in common with the one before it.
-pub(super) fn choose(commons: &[u16], skip: u32, budget: u64, group_bits: u64) -> Plan {
+pub(super) fn choose(commons: &[u16], budget: u64, group_bits: u64) -> Plan {
     let is_distinct = |&key: &usize| u32::from(commons[key]) < MAX_DEPTH;
-    let single = Leaves::of(commons, skip, (1..commons.len()).filter(is_distinct));
+    let single = Leaves::of(commons, (1..commons.len()).filter(is_distinct));
     let mut least = least(&single);
     let judge = |leaves: Leaves, cap: u32, least: u8| judge(leaves, commons.len(), cap, least, budget, group_bits);
     let mut best = judge(single, MAX_EXTRA, least);
     // What groups cannot keep beyond what distinguishes leaves, all may keep.
     while least < u8::MAX && best.as_ref().is_some_and(|plan| plan.free + EXTRA_UNIT > MAX_EXTRA) {
-        let leaves = Leaves::of(commons, skip, (1..commons.len()).filter(is_distinct));
+        let leaves = Leaves::of(commons, (1..commons.len()).filter(is_distinct));
         let Some(plan) = judge(leaves, MAX_EXTRA, least.saturating_add(MORE_LEAST)) else { break };
         (least, best) = (plan.least, Some(plan));
     }
@@ -91,7 +91,7 @@ pub(super) fn choose(commons: &[u16], skip: u32, budget: u64, group_bits: u64) -
         if !joined.join(&mut left, commons.len() * share / SHARES[SHARES.len() - 1]) {
             break;
         }
-        let leaves = Leaves::of(commons, skip, joined.firsts());
+        let leaves = Leaves::of(commons, joined.firsts());
         let Some(plan) = judge(leaves, (CAP + 1) * EXTRA_UNIT, least) else { continue };
         let is_last = plan.share > before || plan.free > (CAP + 2) * EXTRA_UNIT;
         before = plan.share;
@@ -110,11 +110,11 @@ pub(super) fn choose(commons: &[u16], skip: u32, budget: u64, group_bits: u64) -
         loop {
             let more = commons.len() - (commons.len() - joined.num) * 7 / 8;
             joined.join(&mut left, more.max(joined.num + 1));
-            if let Some(plan) = judge(Leaves::of(commons, skip, joined.firsts()), 0, 0) {
+            if let Some(plan) = judge(Leaves::of(commons, joined.firsts()), 0, 0) {
                 return plan;
             }
             if joined.num + 1 >= commons.len() {
-                let leaves = Leaves::of(commons, skip, core::iter::empty());
+                let leaves = Leaves::of(commons, core::iter::empty());
                 return Plan { leaves, extra: 0, free: 0, cap: 0, least: 0, share: 1.0 };
             }
         }
@@ -153,8 +153,8 @@ impl Joined {
 
 impl Leaves {
     /// Returns the leaves that begin with the first key and with each of `firsts`.
-    fn of(commons: &[u16], skip: u32, firsts: impl Iterator<Item = usize>) -> Self {
-        let mut leaves = Self { keys: vec![0], differs: vec![skip as u16], shared: Vec::new() };
+    fn of(commons: &[u16], firsts: impl Iterator<Item = usize>) -> Self {
+        let mut leaves = Self { keys: vec![0], differs: vec![0], shared: Vec::new() };
         let shared = |from: usize, end: usize| commons[from + 1..end].iter().copied().min().unwrap_or(u16::MAX);
         let mut last = 0;
         for key in firsts {

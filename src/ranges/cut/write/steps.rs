@@ -4,7 +4,7 @@ use super::plan::{EXTRA_UNIT, Leaves, Plan, needed, stored};
 use super::{Source, Written, greatest};
 use crate::bits::{self, MAX_FIELD_BITS};
 use crate::ranges::cut::bits::{ALL_BITS, Bits};
-use crate::ranges::cut::layout::{MAX_MARK_BYTES, MIN_GROUP_LEN};
+use crate::ranges::cut::params::{MAX_MARK_BYTES, MIN_GROUP_LEN};
 use crate::ranges::cut::steps::{EXTRA_BITS, HEAD_BITS, LEN_BITS, LONGER_BITS, MAX_LEAVES, NUM_BITS, WIDTH_BITS};
 use std::vec;
 use std::vec::Vec;
@@ -86,7 +86,7 @@ impl Writer<'_> {
     /// Writes all groups; `None` if a leaf does not fit into one.
     fn write(&self, budget: u64) -> Option<Written> {
         let mark_bytes = self.mark_bytes(&self.starts(self.plan.extra, u32::MAX)?);
-        let marked = self.source.skip + 8 * mark_bytes as u32;
+        let marked = 8 * mark_bytes as u32;
         let starts = self.fitting(budget, mark_bytes, marked)?;
         let (mut marks, mut groups) = (Vec::new(), Vec::new());
         for (group, &start) in starts.iter().enumerate() {
@@ -172,7 +172,7 @@ impl Writer<'_> {
     /// Returns the length of marks with which separators take the fewest bits.
     fn mark_bytes(&self, starts: &[usize]) -> usize {
         let bits = |mark_bytes: usize| {
-            let marked = self.source.skip + 8 * mark_bytes as u32;
+            let marked = 8 * mark_bytes as u32;
             // Such separators take time, too.
             let more = starts.iter().map(|&start| self.more(start, marked)).filter(|&more| more > 0);
             more.map(|more| u64::from(more + LEN_BITS) + 20).sum::<u64>() + 8 * (starts.len() * mark_bytes) as u64

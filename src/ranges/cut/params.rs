@@ -4,7 +4,6 @@
 //! |---|---|
 //! | `prefix_len` | the table's common prefix |
 //! | | the byte code, if there are classes |
-//! | 8 | the first 64 bits of the first key's string, as a number, of which the highest `skip` count |
 //! | `mark_bytes` each | the marks of the groups after the first |
 //! | `group_units` · 32 each | the groups; the last one may be shorter |
 
@@ -20,14 +19,9 @@ const MAX_UNITS: u8 = 16;
 pub(crate) const MIN_GROUP_LEN: usize = 4;
 /// The greatest number of bytes of a mark.
 pub(crate) const MAX_MARK_BYTES: usize = 8;
-/// The most bits that marks may leave out.
-pub(crate) const MAX_SKIP: u32 = 64;
 
 const FLAGS_AT: usize = 1;
 const IS_GAPS: u8 = 1;
-/// The bits of byte 1 that a later version may use.
-const RESERVED: u8 = 0b1110;
-const MARK_BYTES_SHIFT: u32 = 4;
 
 /// The parameters that the header stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,8 +31,6 @@ pub(crate) struct Params {
     /// Whether groups are of gaps, and not of steps.
     pub(crate) is_gaps: bool,
     pub(crate) mark_bytes: u8,
-    /// The number of bits that all strings begin with, and marks do without.
-    pub(crate) skip: u8,
     /// Those of the byte code; none of them without one.
     pub(crate) num_classes: u8,
     pub(crate) num_columns: u8,
@@ -54,8 +46,8 @@ impl Params {
     #[cfg(feature = "std")]
     pub(crate) fn encode(&self) -> [u8; PARAMS_LEN] {
         let mut out = [0; PARAMS_LEN];
-        (out[0], out[2], out[3]) = (self.group_units, self.skip, self.num_classes);
-        out[FLAGS_AT] = u8::from(self.is_gaps) | self.mark_bytes << MARK_BYTES_SHIFT;
+        (out[0], out[FLAGS_AT]) = (self.group_units, self.is_gaps.into());
+        (out[2], out[3]) = (self.mark_bytes, self.num_classes);
         bytes::put_u16(&mut out, 4, self.prefix_len);
         (out[6], out[7]) = (self.num_columns, self.least);
         bytes::put_u32(&mut out, 8, self.num_groups);
@@ -63,12 +55,11 @@ impl Params {
     }
 
     /// Returns the parameters except the length of the prefix, with their names.
-    pub(crate) fn named(&self) -> [(&'static str, u64); 8] {
+    pub(crate) fn named(&self) -> [(&'static str, u64); 7] {
         [
             ("group_units", self.group_units.into()),
             ("is_gaps", self.is_gaps.into()),
             ("mark_bytes", self.mark_bytes.into()),
-            ("skip", self.skip.into()),
             ("num_classes", self.num_classes.into()),
             ("num_columns", self.num_columns.into()),
             ("least", self.least.into()),
@@ -76,20 +67,20 @@ impl Params {
         ]
     }
 
-    /// Reads the parameters of a filter of `num_entries` keys, at least 1.
-    pub(crate) fn decode(stored: &[u8; PARAMS_LEN], num_entries: u64) -> Result<Self, DecodeError> {
+    /// Reads the parameters of a filter of `num_entries` keys, at least 1, and checks the length of its payload and its
+    /// code. Groups are not checked: a search of any bytes ends, and takes those past the end of a group as zeros.
+    pub(crate) fn decode(stored: &[u8; PARAMS_LEN], num_entries: u64, payload: &[u8]) -> Result<Self, DecodeError> {
         let params = Self {
             group_units: stored[0],
             is_gaps: stored[FLAGS_AT] & IS_GAPS != 0,
-            mark_bytes: stored[FLAGS_AT] >> MARK_BYTES_SHIFT,
-            skip: stored[2],
+            mark_bytes: stored[2],
             num_classes: stored[3],
             num_columns: stored[6],
             least: stored[7],
             prefix_len: bytes::u16_at(stored, 4),
             num_groups: bytes::u32_at(stored, 8),
         };
-        if stored[FLAGS_AT] & RESERVED != 0 {
+        if stored[FLAGS_AT] & !IS_GAPS != 0 {
             return Err(DecodeError::Reserved { offset_bytes: (PARAMS_AT + FLAGS_AT) as u64, found: stored[FLAGS_AT] });
         }
         let (max_columns, max_least) =
@@ -97,7 +88,6 @@ impl Params {
         for (name, value, min, max) in [
             ("group_units", params.group_units.into(), 1, MAX_UNITS.into()),
             ("mark_bytes", params.mark_bytes.into(), 1, MAX_MARK_BYTES as u64),
-            ("skip", params.skip.into(), 0, MAX_SKIP.into()),
             ("num_classes", params.num_classes.into(), 0, MAX_CLASSES as u64),
             ("num_columns", params.num_columns.into(), 0, max_columns.into()),
             ("least", params.least.into(), 0, max_least.into()),
@@ -107,7 +97,23 @@ impl Params {
                 return Err(DecodeError::Parameter { name, value, min, max });
             }
         }
+        params.check_len(payload.len() as u64)?;
+        if params.num_classes > 0 {
+            params.code(payload).check(params.num_classes.into())?;
+        }
         Ok(params)
+    }
+
+    fn check_len(&self, actual_bytes: u64) -> Result<(), DecodeError> {
+        let each = self.group_len() as u64 + u64::from(self.mark_bytes);
+        // The last group has any length up to that of the others.
+        let first = (usize::from(self.prefix_len) + self.table_len() + MIN_GROUP_LEN) as u64;
+        let least = first + u64::from(self.num_groups - 1) * each;
+        let most = least + (self.group_len() - MIN_GROUP_LEN) as u64;
+        match (least..=most).contains(&actual_bytes) {
+            true => Ok(()),
+            false => Err(DecodeError::PayloadLength { declared_bytes: actual_bytes.clamp(least, most), actual_bytes }),
+        }
     }
 
     /// Returns the length of a group in bytes.
@@ -118,58 +124,24 @@ impl Params {
     fn table_len(&self) -> usize {
         code::table_len(self.num_classes.into(), self.num_columns.into())
     }
-}
-
-/// All that is known of a payload without reading a mark or a group.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Layout {
-    pub(crate) params: Params,
-    /// The first bits of all strings, the highest of a number.
-    pub(crate) first: u64,
-}
-
-/// The length of the first bits of all strings.
-pub(crate) const FIRST_LEN: usize = 8;
-
-impl Layout {
-    /// Reads what precedes the marks. Groups are not checked: a search of any bytes ends, and takes those past the end of
-    /// a group as zeros.
-    pub(crate) fn check(params: Params, payload: &[u8]) -> Result<Self, DecodeError> {
-        let (num_groups, table_at) = (u64::from(params.num_groups), usize::from(params.prefix_len));
-        let first_at = table_at + params.table_len();
-        let each = params.group_len() as u64 + u64::from(params.mark_bytes);
-        // The last group has any length up to that of the others.
-        let least = (first_at + FIRST_LEN + MIN_GROUP_LEN) as u64 + (num_groups - 1) * each;
-        let most = least + (params.group_len() - MIN_GROUP_LEN) as u64;
-        let actual_bytes = payload.len() as u64;
-        if !(least..=most).contains(&actual_bytes) {
-            return Err(DecodeError::PayloadLength { declared_bytes: actual_bytes.clamp(least, most), actual_bytes });
-        }
-        let layout = Self { params, first: bytes::u64_at(payload, first_at) };
-        if params.num_classes > 0 {
-            layout.code(payload).check(params.num_classes.into())?;
-        }
-        Ok(layout)
-    }
 
     /// Returns the prefix that all keys have.
     #[inline]
     pub(crate) fn prefix<'a>(&self, payload: &'a [u8]) -> &'a [u8] {
-        &payload[..usize::from(self.params.prefix_len)]
+        &payload[..usize::from(self.prefix_len)]
     }
 
     /// Returns the code of the bytes after the prefix.
     #[inline]
     pub(crate) fn code<'a>(&self, payload: &'a [u8]) -> ByteCode<'a> {
-        let table = &payload[usize::from(self.params.prefix_len)..][..self.params.table_len()];
-        ByteCode::new(table, self.params.num_columns.into())
+        let table = &payload[usize::from(self.prefix_len)..][..self.table_len()];
+        ByteCode::new(table, self.num_columns.into())
     }
 
     /// Returns the marks, and the groups.
     #[inline]
     pub(crate) fn parts<'a>(&self, payload: &'a [u8]) -> (&'a [u8], &'a [u8]) {
-        let params = &self.params;
-        let marks_at = usize::from(params.prefix_len) + params.table_len() + FIRST_LEN;
-        payload[marks_at..].split_at((params.num_groups as usize - 1) * usize::from(params.mark_bytes))
+        let marks_at = usize::from(self.prefix_len) + self.table_len();
+        payload[marks_at..].split_at((self.num_groups as usize - 1) * usize::from(self.mark_bytes))
     }
 }

@@ -7,6 +7,7 @@ mod plan;
 mod steps;
 mod strings;
 
+use self::plan::Planner;
 use super::bits::Bits;
 use super::code::{ByteCode, Side, Text};
 use super::params::{MAX_MARK_BYTES, Params, UNIT_LEN};
@@ -89,11 +90,13 @@ fn groups(source: &Source<'_>, commons: &[u16], budget: u64) -> (Written, bool, 
     let num_tried = tried.len();
     let part = (u128::from(budget) * num_tried as u128 / num as u128) as u64;
     let mut gaps = gaps::of_keys(source, commons, tried, part);
-    let mut plan = None;
+    // Marks of three bytes are the usual ones.
+    let plan = |budget| Planner { commons, budget, group_bits: 8 * (steps::GROUP_LENS[0] as u64 + 3) }.choose();
+    let mut of_steps = None;
     if gaps.as_ref().is_none_or(|gaps| gaps.1 > FEW) {
-        let of_steps = plan_steps(commons, budget);
-        gaps = gaps.filter(|gaps| gaps.1 <= of_steps.share);
-        plan = Some(of_steps);
+        let plan = plan(budget);
+        gaps = gaps.filter(|gaps| gaps.1 <= plan.share);
+        of_steps = Some(plan);
     }
     if num_tried < num && gaps.is_some() {
         gaps = gaps::of_keys(source, commons, 0..num, budget);
@@ -101,20 +104,24 @@ fn groups(source: &Source<'_>, commons: &[u16], budget: u64) -> (Written, bool, 
     if let Some((written, _)) = gaps {
         return (written, true, 0);
     }
-    let plan = plan.unwrap_or_else(|| plan_steps(commons, budget));
-    (steps::write(source, &plan, budget), false, plan.least)
-}
-
-fn plan_steps(commons: &[u16], budget: u64) -> plan::Plan {
-    // Marks of three bytes are the usual ones.
-    plan::choose(commons, budget, 8 * (steps::GROUP_LENS[0] as u64 + 3))
+    let (mut of_steps, mut planned) = (of_steps.unwrap_or_else(|| plan(budget)), budget);
+    loop {
+        let (written, extra) = steps::write(source, &of_steps, budget);
+        let fits = written.payload.len() as u64 * 8 <= budget + 32 && extra + plan::EXTRA_UNIT >= of_steps.extra;
+        if fits || of_steps.leaves.len() == 1 {
+            return (written, false, of_steps.least);
+        }
+        // Groups take more than was planned for.
+        planned -= planned.div_ceil(16);
+        of_steps = plan(planned);
+    }
 }
 
 /// Returns the greatest number up to `most` for which `fits`, which holds for none above one for which it does not; 0 if it
 /// holds for none. It is sought near `guess`.
 fn greatest(guess: usize, most: usize, fits: impl Fn(usize) -> bool) -> usize {
     let (mut least, mut beyond) = (0, most + 1);
-    let (mut near, mut step) = (guess.clamp(1, most), 1);
+    let (mut near, mut step) = (guess.clamp(1, most.max(1)), 1);
     while beyond - least > 1 {
         match fits(near) {
             true => (least, near) = (near, near + step),

@@ -3,6 +3,8 @@
 //! Plans are judged by *leaving one out*: a key is taken for absent, and passes if the leaf beside it keeps no bit in which
 //! the two differ, or if it is one of several keys of a leaf.
 
+use super::greatest;
+use super::steps::{Code, GROUP_COST};
 use crate::ranges::cut::bits::MAX_DEPTH;
 use std::vec;
 use std::vec::Vec;
@@ -20,33 +22,32 @@ pub(super) struct Leaves {
 /// Leaves, and what is kept of them.
 pub(super) struct Plan {
     pub(super) leaves: Leaves,
-    /// The number of bits that leaves keep beyond those that distinguish them, in 32nds.
+    /// The number of bits that leaves keep beyond those that distinguish them, in 16ths, and the most that are of use.
     pub(super) extra: u32,
-    /// The number for which there is room, and the most of them that are of use.
-    free: u32,
     pub(super) cap: u32,
+    /// The number for which there is room; below 0 if the leaves do not fit.
+    free: i64,
     /// The least number of bits that distinguish a leaf.
     pub(super) least: u8,
     /// The share of the keys that would pass if they were absent.
     pub(super) share: f64,
 }
 
-pub(super) const EXTRA_UNIT: u32 = 32;
+pub(super) const EXTRA_UNIT: u32 = 16;
 const MAX_EXTRA: u32 = 15 * EXTRA_UNIT;
+/// What is left over of groups makes some leaves longer than others, which helps less than if all had it.
+const LEFT_OVER: i64 = EXTRA_UNIT as i64 * 3 / 8;
 
 /// What all leaves take for `least`: hundredths of a bit.
 const LEAST_COST: u64 = 2;
-/// How much it grows at a time where there are bits for more.
-const MORE_LEAST: u8 = 16;
 
 /// Joined leaves leave room for so many bits beyond those that distinguish them. Of 1, 3 and 5 it is the one by which the
 /// fewest absent keys pass, on all sets of text.
 const CAP: u32 = 3;
 /// The shares of keys that plans join, in 40ths.
 const SHARES: [usize; 13] = [1, 2, 3, 4, 5, 6, 8, 12, 17, 23, 29, 35, 40];
-/// Leaves are joined if that leaves at most this share of what passes, and more of them if that leaves as much of that.
-const WORTH: f64 = 0.6;
-const WORTH_MORE: f64 = 0.95;
+/// Leaves are joined, and more of them, if that leaves at most this share of what passes.
+const WORTH: f64 = 0.97;
 
 /// The bits of a separator that its mark has, with what precedes it.
 const SHORT: u64 = 24;
@@ -65,78 +66,86 @@ struct Node {
     own: u16,
 }
 
-/// Chooses the plan of groups of `group_bits` bits, marks included, for keys of which `commons` has the bits that each has
-/// in common with the one before it.
-pub(super) fn choose(commons: &[u16], budget: u64, group_bits: u64) -> Plan {
-    let is_distinct = |&key: &usize| u32::from(commons[key]) < MAX_DEPTH;
-    let single = Leaves::of(commons, (1..commons.len()).filter(is_distinct));
-    let mut least = least(&single);
-    let judge = |leaves: Leaves, cap: u32, least: u8| judge(leaves, commons.len(), cap, least, budget, group_bits);
-    let mut best = judge(single, MAX_EXTRA, least);
-    // What groups cannot keep beyond what distinguishes leaves, all may keep.
-    while least < u8::MAX && best.as_ref().is_some_and(|plan| plan.free + EXTRA_UNIT > MAX_EXTRA) {
-        let leaves = Leaves::of(commons, (1..commons.len()).filter(is_distinct));
-        let Some(plan) = judge(leaves, MAX_EXTRA, least.saturating_add(MORE_LEAST)) else { break };
-        (least, best) = (plan.least, Some(plan));
-    }
-    let mut goal = best.as_ref().map_or(f64::INFINITY, |plan| plan.share * WORTH);
-    // Nothing to gain, or too little for what it takes to find it.
-    if goal < 0.01 {
-        return best.expect("a plan");
-    }
-    let (nodes, mut joined, mut before) = (nodes(commons), Joined::new(commons), f64::INFINITY);
-    let has_room = |node: &&Node| u32::from(node.own) >= CAP + 2 && u32::from(node.common) >= u32::from(least) + CAP;
-    let mut left = nodes.iter().filter(has_room);
-    for share in SHARES {
-        if !joined.join(&mut left, commons.len() * share / SHARES[SHARES.len() - 1]) {
-            break;
+/// Keys, of which `commons` has the bits that each has in common with the one before it, and the bits that groups may take:
+/// all of them, and each one with its mark.
+pub(super) struct Planner<'a> {
+    pub(super) commons: &'a [u16],
+    pub(super) budget: u64,
+    pub(super) group_bits: u64,
+}
+
+impl Planner<'_> {
+    /// Chooses a plan; if none fits, the one of the most leaves of one depth that do, or of one leaf.
+    pub(super) fn choose(&self) -> Plan {
+        let commons = self.commons;
+        let single = Leaves::of(commons, (1..commons.len()).filter(|&key| u32::from(commons[key]) < MAX_DEPTH));
+        let least_bits = least(&single, LEAST_COST);
+        let mut best = self.judge(single, u32::MAX, MAX_EXTRA, least_bits);
+        if best.free > MAX_EXTRA.into() {
+            // What groups cannot keep beyond what distinguishes leaves, all may keep.
+            let spare = (best.free as u64 - u64::from(MAX_EXTRA)) * 100 / u64::from(EXTRA_UNIT);
+            let more = least(&best.leaves, LEAST_COST + spare);
+            best = self.judge(best.leaves, u32::MAX, MAX_EXTRA, more);
         }
-        let leaves = Leaves::of(commons, joined.firsts());
-        let Some(plan) = judge(leaves, (CAP + 1) * EXTRA_UNIT, least) else { continue };
-        let is_last = plan.share > before || plan.free > (CAP + 2) * EXTRA_UNIT;
-        before = plan.share;
-        if plan.share < goal {
-            goal = plan.share * WORTH_MORE;
-            best = Some(plan);
+        let mut goal = if best.free < 0 { f64::INFINITY } else { best.share * WORTH };
+        // Else there is nothing to gain, or too little for what it takes to find it.
+        if goal >= 0.01 {
+            self.join(least_bits, &mut goal, &mut best);
         }
-        if is_last {
-            break;
+        if best.free >= 0 {
+            return best;
         }
+        let of_depth = |depth: usize| {
+            let firsts = (1..commons.len()).filter(|&key| usize::from(commons[key]) < depth);
+            self.judge(Leaves::of(commons, firsts), u32::MAX, 0, 0)
+        };
+        of_depth(greatest(8, MAX_DEPTH as usize, |depth| of_depth(depth).free >= 0))
     }
-    best.unwrap_or_else(|| {
-        // The most leaves of those that fit; one leaf always does.
-        let mut joined = Joined::new(commons);
-        let mut left = nodes.iter();
-        loop {
-            let more = commons.len() - (commons.len() - joined.num) * 7 / 8;
-            joined.join(&mut left, more.max(joined.num + 1));
-            if let Some(plan) = judge(Leaves::of(commons, joined.firsts()), 0, 0) {
-                return plan;
+
+    /// Looks for plans with joined leaves by which less than `goal` pass.
+    fn join(&self, least: u8, goal: &mut f64, best: &mut Plan) {
+        let (nodes, mut joined, mut before) = (nodes(self.commons), Joined::new(self.commons), f64::INFINITY);
+        let has_room =
+            |node: &&Node| u32::from(node.own) >= CAP + 2 && u32::from(node.common) >= u32::from(least) + CAP;
+        let mut left = nodes.iter().filter(has_room);
+        for share in SHARES {
+            if !joined.join(&mut left, self.commons.len() * share / SHARES[SHARES.len() - 1]) {
+                return;
             }
-            if joined.num + 1 >= commons.len() {
-                let leaves = Leaves::of(commons, core::iter::empty());
-                return Plan { leaves, extra: 0, free: 0, cap: 0, least: 0, share: 1.0 };
+            let leaves = Leaves::of(self.commons, joined.firsts());
+            let plan = self.judge(leaves, joined.pairs_from, (CAP + 1) * EXTRA_UNIT, least);
+            let room = plan.free / i64::from(EXTRA_UNIT);
+            let is_last = room > 0 && plan.share > before || room > i64::from(CAP) + 1;
+            before = plan.share;
+            if plan.free >= 0 && plan.share < *goal {
+                (*goal, *best) = (plan.share * WORTH, plan);
+            }
+            if is_last {
+                return;
             }
         }
-    })
+    }
 }
 
 /// Keys that are joined with the one before them.
 struct Joined {
     is_joined: Vec<bool>,
     num: usize,
+    /// The pairs with at least so many bits in common are joined.
+    pairs_from: u32,
 }
 
 impl Joined {
     fn new(commons: &[u16]) -> Self {
         let is_joined: Vec<bool> = commons.iter().map(|&common| u32::from(common) >= MAX_DEPTH).collect();
-        Self { num: is_joined.iter().filter(|&&is_joined| is_joined).count(), is_joined }
+        Self { num: is_joined.iter().filter(|&&is_joined| is_joined).count(), is_joined, pairs_from: u32::MAX }
     }
 
     /// Joins the keys of further nodes until `num` are joined; returns whether there are so many.
     fn join<'a>(&mut self, nodes: &mut impl Iterator<Item = &'a Node>, num: usize) -> bool {
         while self.num < num {
             let Some(node) = nodes.next() else { return false };
+            self.pairs_from = if node.end - node.first > 2 { 0 } else { node.common.into() };
             for is_joined in &mut self.is_joined[node.first as usize + 1..node.end as usize] {
                 self.num += usize::from(!*is_joined);
                 *is_joined = true;
@@ -184,8 +193,8 @@ pub(super) fn stored(differs: &[u16], leaf: usize, least: u8) -> u32 {
     needed(differs, leaf, least) - u32::from(differs[leaf]) - u32::from(differs[leaf + 1] > differs[leaf])
 }
 
-/// Returns the greatest number of bits to keep at least that takes hardly more than none.
-fn least(leaves: &Leaves) -> u8 {
+/// Returns the greatest number of bits to keep at least that takes at most so many hundredths of a bit more than none.
+fn least(leaves: &Leaves, hundredths: u64) -> u8 {
     let mut num_needing = [0u64; 257];
     for leaf in 0..leaves.len() {
         num_needing[needed(&leaves.differs, leaf, 0).min(256) as usize] += 1;
@@ -195,7 +204,7 @@ fn least(leaves: &Leaves) -> u8 {
         // One more bit of each leaf that needs at most `least`.
         below += num;
         cost += below;
-        if cost * 100 > leaves.len() as u64 * LEAST_COST {
+        if cost * 100 > leaves.len() as u64 * hundredths {
             return least;
         }
     }
@@ -227,40 +236,50 @@ fn nodes(commons: &[u16]) -> Vec<Node> {
     nodes
 }
 
-/// Judges leaves that keep at most `cap` 32nds of a bit beyond those that distinguish them; `None` if they do not fit.
-fn judge(leaves: Leaves, num_keys: usize, cap: u32, least: u8, budget: u64, group_bits: u64) -> Option<Plan> {
-    let differs = &leaves.differs;
-    let all_stored: u64 = (0..leaves.len()).map(|leaf| u64::from(stored(differs, leaf, least))).sum();
-    let num_groups = (budget / group_bits).max(1);
-    // Of many groups some will do.
-    let stride = if leaves.len() > MANY { STRIDE } else { 1 };
-    let some = || differs[1..leaves.len()].chunks(GROUP).step_by(stride);
-    let codes = some().map(|differs| super::steps::Code::of(differs).bits).sum::<u64>() * stride as u64;
-    let separator = |differs: &[u16]| u64::from(differs.iter().rev().take(GROUP / 8).copied().min().unwrap_or(0));
-    let long = some().map(|differs| separator(differs).saturating_sub(SHORT)).sum::<u64>();
-    let separators = long * num_groups / some().count().max(1) as u64;
-    // What is left over of a group makes some leaves longer than others, which helps half as much.
-    let taken = all_stored + codes + separators + num_groups * super::steps::GROUP_COST;
-    let left = budget.checked_sub(taken)?;
-    let free = (left * u64::from(EXTRA_UNIT) / leaves.len() as u64).min(MAX_EXTRA.into()) as u32;
-    let free = free.saturating_sub(EXTRA_UNIT / 2);
-    let extra = free.min(cap);
-    let mut passing = 0.0;
-    for leaf in 0..leaves.len() {
-        let end = leaves.keys.get(leaf + 1).map_or(num_keys, |&key| key as usize);
-        let num = end - leaves.keys[leaf] as usize;
-        if num > 1 {
-            passing += num as f64;
-            continue;
+impl Planner<'_> {
+    /// Judges leaves that keep at most `cap` 16ths of a bit beyond those that distinguish them, and of which pairs with at
+    /// least `pairs_from` bits in common are joined.
+    fn judge(&self, leaves: Leaves, pairs_from: u32, cap: u32, least: u8) -> Plan {
+        let free = (self.budget as i64 - self.taken(&leaves, least) as i64) * i64::from(EXTRA_UNIT);
+        let free = free / leaves.len() as i64 - LEFT_OVER;
+        let extra = free.clamp(0, cap.into()) as u32;
+        let differs = |leaf: usize| leaves.differs.get(leaf).map_or(0, |&differs| u32::from(differs));
+        let mut passing = 0.0;
+        for leaf in 0..leaves.len() {
+            let end = leaves.keys.get(leaf + 1).map_or(self.commons.len(), |&key| key as usize);
+            let num = end - leaves.keys[leaf] as usize;
+            if num > 1 {
+                passing += num as f64;
+                continue;
+            }
+            // The bits in which it differs from the leaf beside it, and that from the leaf behind; then the next one there.
+            let (before, next) = (differs(leaf), differs(leaf + 1));
+            let (near, behind) = match before >= next {
+                true => (differs(leaf.wrapping_sub(1)), differs(leaf.wrapping_sub(2))),
+                false => (differs(leaf + 2), differs(leaf + 3)),
+            };
+            // If this key were absent, those two might be joined, and kept up to where both differ from others.
+            let above = before.min(next).max(behind);
+            let are_joined = near > pairs_from && near >= above + CAP + 2;
+            let kept = if are_joined { above } else { near.max(before.min(next)) }.max(least.into());
+            let kept = f64::from(kept) + f64::from(extra) / f64::from(EXTRA_UNIT);
+            passing += (f64::from(before.max(next)) - kept).clamp(0.0, 1.0);
         }
-        // The leaf beside it, what that is distinguished from others by, and the bit in which they differ.
-        let (before, next) = (differs[leaf], differs[leaf + 1]);
-        let other = match before >= next {
-            true => leaf.checked_sub(1).map_or(0, |leaf| differs[leaf]),
-            false => differs.get(leaf + 2).copied().unwrap_or(0),
-        };
-        let kept = f64::from(other.max(before.min(next)).max(least.into())) + f64::from(extra) / f64::from(EXTRA_UNIT);
-        passing += (f64::from(before.max(next)) - kept).clamp(0.0, 1.0);
+        Plan { leaves, extra, free, cap, least, share: passing / self.commons.len() as f64 }
     }
-    Some(Plan { leaves, extra, free, cap, least, share: passing / num_keys as f64 })
+
+    /// Returns about how many bits groups take for what distinguishes leaves.
+    fn taken(&self, leaves: &Leaves, least: u8) -> u64 {
+        let differs = &leaves.differs;
+        let all_stored: u64 = (0..leaves.len()).map(|leaf| u64::from(stored(differs, leaf, least))).sum();
+        let num_groups = (self.budget / self.group_bits).max(1);
+        // Of many groups some will do.
+        let stride = if leaves.len() > MANY { STRIDE } else { 1 };
+        let some = || differs[1..leaves.len()].chunks(GROUP).step_by(stride);
+        let codes = some().map(|differs| Code::of(differs).bits).sum::<u64>() * stride as u64;
+        let separator = |differs: &[u16]| u64::from(differs.iter().rev().take(GROUP / 8).copied().min().unwrap_or(0));
+        let long = some().map(|differs| separator(differs).saturating_sub(SHORT)).sum::<u64>();
+        let separators = long * num_groups / some().count().max(1) as u64;
+        all_stored + codes + separators + num_groups * GROUP_COST
+    }
 }

@@ -57,8 +57,8 @@ struct Writer<'a> {
     before: Vec<u64>,
 }
 
-/// Writes the groups of a plan, as many as `budget` bits permit.
-pub(super) fn write(source: &Source<'_>, plan: &Plan, budget: u64) -> Written {
+/// Writes the groups of a plan, and returns how much `extra` a budget of bits left for them.
+pub(super) fn write(source: &Source<'_>, plan: &Plan, budget: u64) -> (Written, u32) {
     let (mut before, mut sum) = (Vec::with_capacity(plan.leaves.len() + 1), 0);
     for leaf in 0..=plan.leaves.len() {
         before.push(sum);
@@ -84,10 +84,10 @@ impl Writer<'_> {
     }
 
     /// Writes all groups; `None` if a leaf does not fit into one.
-    fn write(&self, budget: u64) -> Option<Written> {
+    fn write(&self, budget: u64) -> Option<(Written, u32)> {
         let mark_bytes = self.mark_bytes(&self.starts(self.plan.extra, u32::MAX)?);
         let marked = 8 * mark_bytes as u32;
-        let starts = self.fitting(budget, mark_bytes, marked)?;
+        let (starts, extra) = self.fitting(budget, mark_bytes, marked)?;
         let (mut marks, mut groups) = (Vec::new(), Vec::new());
         for (group, &start) in starts.iter().enumerate() {
             let end = starts.get(group + 1).copied().unwrap_or(self.leaves().len());
@@ -95,53 +95,41 @@ impl Writer<'_> {
                 let mark = self.source.mark(self.leaves().keys[start], self.leaves().differs[start]);
                 marks.extend_from_slice(&mark[..mark_bytes]);
             }
-            groups.extend(self.group(start, end, marked));
+            groups.extend(self.group(start, end, extra, marked));
         }
         marks.append(&mut groups);
-        Some(Written { payload: marks, mark_bytes, num: starts.len(), group_len: self.group_len })
+        Some((Written { payload: marks, mark_bytes, num: starts.len(), group_len: self.group_len }, extra))
     }
 
-    /// Returns the first leaves of groups, of about as many bits as the budget has.
-    fn fitting(&self, budget: u64, mark_bytes: usize, marked: u32) -> Option<Vec<usize>> {
+    /// Returns the first leaves of groups that keep as much as the budget permits, and how much `extra` that is.
+    fn fitting(&self, budget: u64, mark_bytes: usize, marked: u32) -> Option<(Vec<usize>, u32)> {
         let each = self.room() + 8 * mark_bytes as u64;
-        let takes = |starts: &[usize]| starts.len() as u64 * each;
-        let num_leaves = self.leaves().len() as u64;
-        let (mut extra, mut best) = (self.plan.extra, None);
-        for _ in 0..4 {
-            let starts = self.starts(extra, marked)?;
-            let taken = takes(&starts);
-            // What is left over is shared out as `extra`, less a little.
-            let step = (budget as i64 - taken as i64 - each as i64 / 2) * i64::from(EXTRA_UNIT) / num_leaves as i64;
-            let fits = taken <= budget;
-            if fits && best.as_ref().is_none_or(|best: &Vec<usize>| takes(best) < taken) {
-                best = Some(starts);
-            }
-            let next = (i64::from(extra) + step - i64::from(!fits)).clamp(0, self.plan.cap.into()) as u32;
-            if next == extra {
-                break;
-            }
-            extra = next;
-        }
-        best.or_else(|| self.starts(0, marked))
+        let fits = |extra: usize| {
+            self.starts(extra as u32, marked).is_some_and(|starts| {
+                let last = starts[starts.len() - 1];
+                let taken = self.taken(last, self.leaves().len() - last, extra as u32, marked);
+                (starts.len() as u64 - 1) * each + taken <= budget
+            })
+        };
+        let extra = greatest(self.plan.extra as usize, self.plan.cap as usize, fits) as u32;
+        Some((self.starts(extra, marked)?, extra))
     }
 
-    /// Returns the first leaves of groups in which each leaf keeps `extra` 32nds of a bit more than it needs; `None` if a
+    /// Returns the bits of a group of leaves that each keep `extra` 16ths of a bit more than they need.
+    fn taken(&self, first: usize, num: usize, extra: u32, marked: u32) -> u64 {
+        self.head_bits(first, marked) + self.bits(first, num) + num as u64 * u64::from(extra) / u64::from(EXTRA_UNIT)
+    }
+
+    /// Returns the first leaves of groups in which each leaf keeps `extra` 16ths of a bit more than it needs; `None` if a
     /// leaf does not fit into one.
     fn starts(&self, extra: u32, marked: u32) -> Option<Vec<usize>> {
         let differs = &self.leaves().differs;
         let (mut starts, mut first, mut guess) = (vec![0], 0, 64);
         loop {
-            let head = self.head_bits(first, marked);
-            let fits = |num: usize| {
-                self.bits(first, num)
-                    + head
-                    + num as u64 * u64::from(extra / EXTRA_UNIT)
-                    + num as u64 * u64::from(extra % EXTRA_UNIT) / u64::from(EXTRA_UNIT)
-                    <= self.room()
-            };
+            let fits = |num: usize| self.taken(first, num, extra, marked) <= self.room();
             let num = greatest(guess, (self.leaves().len() - first).min(MAX_LEAVES), fits).max(1);
             guess = num;
-            if num == 1 && self.bits(first, 1) + head > self.room() {
+            if num == 1 && self.taken(first, 1, 0, marked) > self.room() {
                 return None;
             }
             if first + num == self.leaves().len() {
@@ -149,7 +137,9 @@ impl Writer<'_> {
             }
             // The last of the shortest separators.
             let ends = (num - num / END_SHARE..=num).rev();
-            first += ends.min_by_key(|&num| differs[first + num]).unwrap_or(num);
+            let end = ends.min_by_key(|&num| differs[first + num]).unwrap_or(num);
+            // Fewer leaves rarely take more: the code of what they have in common is not quite the best.
+            first += if fits(end) { end } else { num };
             starts.push(first);
         }
     }
@@ -181,18 +171,18 @@ impl Writer<'_> {
     }
 
     /// Returns the bytes of a group of the leaves `start..end`.
-    fn group(&self, start: usize, end: usize, marked: u32) -> Vec<u8> {
+    fn group(&self, start: usize, end: usize, planned: u32, marked: u32) -> Vec<u8> {
         let (leaves, least) = (self.leaves(), self.plan.least);
         let (num, is_last) = (end - start, end == leaves.len());
         let code = Code::of(&leaves.differs[start + 1..end]);
-        let taken = self.head_bits(start, marked) + self.bits(start, num);
+        let taken = self.taken(start, num, 0, marked);
         let left = (self.room() - taken) as usize;
         // All keys of a leaf have the bits that are kept.
         let limits = (start..end).map(|leaf| u32::from(leaves.shared[leaf]) - needed(&leaves.differs, leaf, least));
         let limit = limits.min().unwrap_or(0).min(MAX_EXTRA);
         let mut extra = ((left / num) as u32).min(limit);
         if is_last {
-            extra = extra.min(self.plan.extra.div_ceil(EXTRA_UNIT));
+            extra = extra.min(planned.div_ceil(EXTRA_UNIT));
         }
         let rest = left - extra as usize * num;
         let is_rounded = extra == limit || is_last;

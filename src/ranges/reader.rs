@@ -28,7 +28,6 @@ pub struct RangeFilter<B> {
 }
 
 /// The state of a search of one of many tables.
-#[expect(clippy::large_enum_variant, reason = "there are a few, on the stack")]
 pub(super) enum Probe<'a> {
     Known(bool),
     /// The group to be searched next.
@@ -142,8 +141,7 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
     #[inline]
     fn may_overlap(&self, params: &Params, span: Span<'_>) -> bool {
         let groups = Groups::of(params, self.payload());
-        let search = |mut bounds| groups.start(&mut bounds).is_some_and(|group| groups.finish(&mut bounds, group));
-        bounds_of(params, self.payload(), span).is_some_and(search)
+        bounds_of(params, self.payload(), span).is_some_and(|bounds| groups.may_have(&bounds))
     }
 
     /// Begins a search of many tables, each of which is then [advanced](RangeFilter::advance) in turn.
@@ -160,9 +158,9 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
                 Err(answer) => Probe::Known(answer),
             },
             Some(Map::Cut(params)) => {
-                let (groups, bounds) = (Groups::of(params, payload), bounds_of(params, payload, span));
-                let started = bounds.and_then(|mut bounds| Some((groups.start(&mut bounds)?, bounds)));
-                started.map_or(Probe::Known(false), |(group, bounds)| {
+                let groups = Groups::of(params, payload);
+                bounds_of(params, payload, span).map_or(Probe::Known(false), |bounds| {
+                    let group = groups.start(&bounds);
                     groups.prefetch(group);
                     Probe::Group { group, bounds }
                 })

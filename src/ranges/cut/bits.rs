@@ -21,8 +21,6 @@ pub(crate) struct Bits([u64; WORDS]);
 impl Bits {
     /// The string of zeros, below all keys.
     pub(crate) const ZEROS: Self = Self([0; WORDS]);
-    /// The string of ones, above all keys.
-    pub(crate) const ONES: Self = Self([u64::MAX; WORDS]);
 
     /// Returns word `index`; zeros if it is not kept.
     #[inline]
@@ -66,15 +64,13 @@ impl Bits {
         }
     }
 
-    /// Makes this the greatest string below it, of those that end in ones: a bound that excludes it. Returns `false` for
-    /// zeros alone.
-    pub(crate) fn step_below(&mut self) -> bool {
-        let Some(last) = self.0.iter().rposition(|&word| word != 0) else { return false };
+    /// Makes this the greatest string below it, of those that end in ones: a bound that excludes it.
+    pub(crate) fn step_below(&mut self) {
+        let Some(last) = self.0.iter().rposition(|&word| word != 0) else { return };
         self.fill_from(last + 1, true);
         // Its last one becomes a zero, and the zeros after it become ones.
         let one = 1 << (63 - self.0[last].leading_zeros());
         self.0[last] = self.0[last] & (one - 1) | !(one | (one - 1));
-        true
     }
 }
 
@@ -98,57 +94,28 @@ pub(crate) struct Stored {
     pub(crate) from: u32,
     /// The string's length in bits.
     pub(crate) end: u32,
-    /// A bit that is zero, and is not stored.
-    pub(crate) zero: Option<u32>,
+    /// A bit that is zero, and is not stored; none is beyond all strings.
+    pub(crate) zero: u32,
 }
 
 impl Stored {
-    /// Compares `string`, which agrees with the bits before these.
-    #[inline(always)]
-    pub(crate) fn compare(&self, payload: &[u8], string: &Bits) -> Order {
-        let len = self.end - self.from;
-        if len > bits::MAX_FIELD_BITS {
-            return self.compare_from(payload, string, self.from);
-        }
-        // The usual case, without a branch for the bit that is not stored.
-        let stored = bits::read(payload, self.offset, bits::MAX_FIELD_BITS);
-        let before = (1 << self.zero.map_or(63, |zero| zero - self.from)) - 1;
-        let all = stored & before | (stored & !before) << 1;
-        let queried = string.at(self.from);
-        let differences = (queried ^ all) & ((1 << len) - 1);
-        if differences == 0 {
-            return Order::Begins;
-        }
-        let at = differences.trailing_zeros();
-        if queried >> at & 1 == 1 { Order::Above(self.from + at) } else { Order::Below(self.from + at) }
-    }
-
     /// Compares `string`, which agrees with the bits before bit `from`, one of these or the end.
-    #[inline(never)]
-    pub(crate) fn compare_from(&self, payload: &[u8], string: &Bits, from: u32) -> Order {
-        let Some(zero) = self.zero else { return self.compare_to(payload, string, from, self.end) };
-        if from <= zero {
-            match self.compare_to(payload, string, from, zero) {
-                Order::Begins if string.at(zero) & 1 == 1 => return Order::Above(zero),
-                Order::Begins => {}
-                differs => return differs,
-            }
-        }
-        // Each bit after the zero is stored one bit earlier.
-        let rest = Self { offset: self.offset.wrapping_sub(1), zero: None, ..*self };
-        rest.compare_to(payload, string, from.max(zero + 1), self.end)
-    }
-
-    /// Compares the bits `from..end` of `string` with these, all of which are stored.
     #[inline(always)]
-    fn compare_to(&self, payload: &[u8], string: &Bits, mut from: u32, end: u32) -> Order {
-        while from < end {
-            let width = (end - from).min(bits::MAX_FIELD_BITS);
-            let stored = bits::read(payload, self.offset.wrapping_add(u64::from(from - self.from)), width);
-            let differences = (string.at(from) ^ stored) & ((1 << width) - 1);
+    pub(crate) fn compare(&self, payload: &[u8], string: &Bits, mut from: u32) -> Order {
+        while from < self.end {
+            // Each bit after the zero is stored one bit earlier.
+            let (earlier, before) = match self.zero.checked_sub(from) {
+                Some(ahead) => (0, (1u64 << ahead.min(63)) - 1),
+                None => (1, u64::MAX),
+            };
+            let offset = self.offset + u64::from(from - self.from - earlier);
+            let stored = bits::read(payload, offset, bits::MAX_FIELD_BITS);
+            let all = stored & before | (stored & !before) << 1;
+            let (width, queried) = ((self.end - from).min(bits::MAX_FIELD_BITS), string.at(from));
+            let differences = (queried ^ all) & ((1 << width) - 1);
             if differences != 0 {
                 let at = differences.trailing_zeros();
-                return if stored >> at & 1 == 1 { Order::Below(from + at) } else { Order::Above(from + at) };
+                return if queried >> at & 1 == 1 { Order::Above(from + at) } else { Order::Below(from + at) };
             }
             from += width;
         }

@@ -39,6 +39,8 @@ pub(crate) enum Side {
     Lower,
     /// The greatest key that is not above.
     Upper,
+    /// The greatest key that is below.
+    UpperExcluded,
     /// The greatest key that begins with the bytes, or is below.
     UpperOfPrefix,
 }
@@ -113,20 +115,31 @@ impl<'a> ByteCode<'a> {
         let found = if is_lower { (byte..=255).find(has) } else { (0..byte).rev().find(has) };
         (found.map(|byte| self.column(byte)), found.is_some() != is_lower)
     }
+}
 
-    /// Returns whether all keys below `bytes` have bits below its own: then a bound can exclude it.
-    fn is_exact(&self, bytes: &[u8]) -> bool {
-        let (mut before, mut all, mut last) = (0, 0u32, (0, 0));
-        for &byte in bytes {
-            last = self.after(before, byte);
-            all = all.saturating_add(last.1);
-            if last.1 == 0 {
-                return false;
-            }
-            before = byte;
+/// A bound, without the prefix.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct End<'a> {
+    pub(crate) code: ByteCode<'a>,
+    pub(crate) bytes: &'a [u8],
+    pub(crate) side: Side,
+}
+
+impl End<'_> {
+    /// Returns the first 64 bits of its string as a number, the first of them the highest.
+    #[inline(always)]
+    pub(crate) fn number(&self) -> u64 {
+        if !self.code.is_plain() {
+            return Text::new(self).number();
         }
-        // A shorter key has the same bits as one that goes on with zeros.
-        all <= ALL_BITS && (bytes.is_empty() || last.0 != 0)
+        let number = bytes::u64_padded(self.bytes, 0).swap_bytes();
+        let rest = u64::MAX.checked_shr(8 * self.bytes.len().min(8) as u32).unwrap_or(0);
+        let ends_with_one = self.bytes.len() <= 8 && self.bytes.last().is_some_and(|&last| last != 0);
+        match self.side {
+            Side::UpperOfPrefix => number | rest,
+            Side::UpperExcluded => number - u64::from(ends_with_one),
+            Side::Lower | Side::Upper => number,
+        }
     }
 }
 
@@ -144,25 +157,9 @@ pub(crate) struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    pub(crate) fn new(code: ByteCode<'a>, bytes: &'a [u8], side: Side) -> Self {
-        Self { bits: Bits::ZEROS, known: 0, code, side, rest: bytes, before: 0 }
-    }
-
-    /// Returns the string that all others are above, or below.
-    pub(crate) fn end(ones: bool) -> Self {
-        let bits = if ones { Bits::ONES } else { Bits::ZEROS };
-        Self { bits, known: u32::MAX, ..Self::new(ByteCode::new(&[], 0), &[], Side::Lower) }
-    }
-
-    /// Returns the string of `bytes`, as an upper bound that excludes them if it can; `None` if nothing is below.
-    pub(crate) fn below(code: ByteCode<'a>, bytes: &'a [u8]) -> Option<Self> {
-        let mut text = Self::new(code, bytes, Side::Upper);
-        if code.is_exact(bytes) {
-            text.reach(ALL_BITS);
-            text.known = u32::MAX;
-            return text.bits.step_below().then_some(text);
-        }
-        Some(text)
+    #[inline(always)]
+    pub(crate) fn new(end: &End<'a>) -> Self {
+        Self { bits: Bits::ZEROS, known: 0, code: end.code, side: end.side, rest: end.bytes, before: 0 }
     }
 
     /// Makes at least the first `len` bits known.
@@ -187,13 +184,16 @@ impl<'a> Text<'a> {
     fn encode(&mut self, until: u32) {
         let (code, mut known) = (self.code, self.known);
         let (mut word, mut class, mut num) = (self.bits.word((known / 64) as usize), code.class(self.before), 0);
-        // Whether zeros or ones follow, after the end.
-        let mut fill = None;
-        while known < until && fill.is_none() {
+        // Whether zeros or ones follow, after the end, and the bits of the last byte.
+        let (mut fill, mut last) = (None, 0);
+        while fill.is_none() {
             let Some(&byte) = self.rest.get(num) else {
                 fill = Some(self.side == Side::UpperOfPrefix);
                 break;
             };
+            if known >= until {
+                break;
+            }
             let mut column = Some(code.column(byte));
             if column == Some(0) {
                 let (found, ones) = code.beside(byte, self.side);
@@ -207,6 +207,7 @@ impl<'a> Text<'a> {
                 word = bits >> (len + 64 - held);
             }
             (known, num, class) = (known + len, num + 1, code.class(byte));
+            last = if fill.is_some() { 0 } else { bits };
         }
         if let Some(&byte) = num.checked_sub(1).and_then(|last| self.rest.get(last)) {
             (self.before, self.rest) = (byte, &self.rest[num..]);
@@ -215,7 +216,11 @@ impl<'a> Text<'a> {
         let ones = fill == Some(true);
         self.bits.set_word(index, if ones { word | u64::MAX << (known % 64) } else { word });
         self.bits.fill_from(index + 1, ones);
-        self.known = if fill.is_some() { u32::MAX } else { known };
+        if fill.is_some() {
+            self.finish(last != 0 && known <= ALL_BITS);
+        } else {
+            self.known = known;
+        }
     }
 
     /// Does what [`Text::encode`] does where each byte has its own eight bits: all at once.
@@ -231,6 +236,16 @@ impl<'a> Text<'a> {
         if ones {
             self.bits.fill_from(index, true);
         }
+        let has_one = self.rest.last().is_some_and(|&last| last != 0);
+        self.finish(has_one && self.rest.len() <= (ALL_BITS / 8) as usize);
+    }
+
+    /// Makes all bits known. A bound that ends with a one can be excluded: no key below it has the same bits. (A shorter
+    /// key has the same bits as one that goes on with zeros.)
+    fn finish(&mut self, ends_with_one: bool) {
         self.known = u32::MAX;
+        if self.side == Side::UpperExcluded && ends_with_one {
+            self.bits.step_below();
+        }
     }
 }

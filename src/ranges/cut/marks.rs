@@ -23,62 +23,63 @@ const LINE_LEN: usize = 64;
 /// Marks and groups, as a payload has them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Groups<'a> {
+    params: Params,
     marks: &'a [u8],
     groups: &'a [u8],
-    mark_bytes: usize,
-    group_len: usize,
     pub(crate) num: usize,
-    least: u32,
-    pub(crate) is_gaps: bool,
 }
 
 impl<'a> Groups<'a> {
-    #[inline]
+    #[inline(always)]
     pub(crate) fn of(params: &Params, payload: &'a [u8]) -> Self {
         let (marks, groups) = params.parts(payload);
-        Self {
-            marks,
-            groups,
-            mark_bytes: params.mark_bytes.into(),
-            group_len: params.group_len(),
-            num: params.num_groups as usize,
-            least: params.least.into(),
-            is_gaps: params.is_gaps,
-        }
+        Self { params: *params, marks, groups, num: params.num_groups as usize }
     }
 
-    /// The bits of a number that marks have.
+    /// Returns whether groups are of gaps.
     #[inline(always)]
-    fn mask(&self) -> u64 {
-        !u64::MAX.checked_shr(8 * self.mark_bytes as u32).unwrap_or(0)
+    pub(crate) fn are_gaps(&self) -> bool {
+        self.params.is_gaps
+    }
+
+    /// The number of bits that marks have.
+    #[inline(always)]
+    fn mark_bits(&self) -> u32 {
+        8 * u32::from(self.params.mark_bytes)
+    }
+
+    /// Returns the bits of a number that marks have.
+    #[inline(always)]
+    fn marked(&self, number: u64) -> u64 {
+        number & !u64::MAX.checked_shr(self.mark_bits()).unwrap_or(0)
     }
 
     /// Returns the mark of group `group`, 0 for the first one: the highest bits of a number.
     #[inline(always)]
     pub(crate) fn mark(&self, group: usize) -> u64 {
         let Some(index) = group.checked_sub(1) else { return 0 };
-        bytes::u64_padded(self.marks, index * self.mark_bytes).swap_bytes() & self.mask()
+        self.marked(bytes::u64_padded(self.marks, index * usize::from(self.params.mark_bytes)).swap_bytes())
     }
 
     #[inline(always)]
     pub(crate) fn group(&self, group: usize) -> &'a [u8] {
-        let start = group * self.group_len;
-        &self.groups[start..(start + self.group_len).min(self.groups.len())]
+        let start = group * self.params.group_len();
+        &self.groups[start..(start + self.params.group_len()).min(self.groups.len())]
     }
 
     /// Returns the number of leaves, or of values.
     pub(crate) fn num_leaves(&self) -> u64 {
-        let count = if self.is_gaps { gaps::num_values } else { steps::num_leaves };
+        let count = if self.are_gaps() { gaps::num_values } else { steps::num_leaves };
         (0..self.num).map(|group| count(self.group(group))).sum()
     }
 
-    /// Returns the last group whose mark is not above `number`.
+    /// Returns the last group that is reached, as the first one is, and none after one that is not.
     #[inline(always)]
-    fn holding(&self, number: u64) -> usize {
+    fn last(&self, mut is_reached: impl FnMut(usize) -> bool) -> usize {
         let (mut first, mut len) = (0, self.num - 1);
         while len > 0 {
             let half = len.div_ceil(2);
-            if self.mark(first + half) <= number {
+            if is_reached(first + half) {
                 first += half;
             }
             len -= half;
@@ -86,43 +87,40 @@ impl<'a> Groups<'a> {
         first
     }
 
+    /// Returns the last group whose mark is not above `number`.
+    #[inline(always)]
+    fn holding(&self, number: u64) -> usize {
+        self.last(|group| self.mark(group) <= number)
+    }
+
     /// Returns the last group whose separator is not above `text`.
     #[inline(always)]
     fn find(&self, text: &mut Text<'_>) -> usize {
         let number = text.number();
         let group = self.holding(number);
-        match !self.is_gaps && group > 0 && self.mark(group) == number & self.mask() {
-            true => self.settle(group, text),
+        // Groups whose mark is the beginning of the text may have separators above it.
+        match group > 0 && self.mark(group) == self.marked(number) {
+            true => self.settle(text),
             false => group,
         }
     }
 
-    /// Settles what marks leave open: that of `last` is the last one that `text` begins with.
+    /// Does what [`Groups::find`] does, by all bits of separators.
     #[cold]
-    fn settle(&self, last: usize, text: &mut Text<'_>) -> usize {
-        let mark = self.mark(last);
-        let below = mark.checked_sub(1).map_or(0, |number| self.holding(number));
-        let (mut first, mut beyond) = (below, last + 1);
-        while beyond - first > 1 {
-            let middle = first + (beyond - first) / 2;
-            match self.more_order(middle, text) {
-                Order::Below(_) => beyond = middle,
-                _ => first = middle,
-            }
-        }
-        first
+    fn settle(&self, text: &mut Text<'_>) -> usize {
+        self.last(|group| self.reaches(group, text))
     }
 
-    /// Returns the bits of a separator of groups of steps that follow its mark.
+    /// Returns the bits of a separator that follow its mark.
     #[inline(always)]
     fn more(&self, group: usize) -> Option<Stored> {
-        steps::more(self.group(group), 8 * self.mark_bytes as u32)
+        if self.are_gaps() { None } else { steps::more(self.group(group), self.mark_bits()) }
     }
 
     /// Compares the bits of a separator after its mark with a string that begins with the mark.
     fn more_order(&self, group: usize, text: &mut Text<'_>) -> Order {
         match self.more(group) {
-            Some(more) => more.compare(self.group(group), text.reach(more.end)),
+            Some(more) => more.compare(self.group(group), text.reach(more.end), more.from),
             None => Order::Begins,
         }
     }
@@ -139,11 +137,8 @@ impl<'a> Groups<'a> {
     /// Returns whether the separator of a group after the first is not above `text`.
     #[inline(always)]
     pub(crate) fn reaches(&self, group: usize, text: &mut Text<'_>) -> bool {
-        let (mark, number) = (self.mark(group), text.number() & self.mask());
-        if mark != number || self.is_gaps {
-            return mark <= number;
-        }
-        !matches!(self.more_order(group, text), Order::Below(_))
+        let (mark, number) = (self.mark(group), self.marked(text.number()));
+        mark < number || mark == number && !matches!(self.more_order(group, text), Order::Below(_))
     }
 
     /// Returns the first bit in which `text`, which is not below it, differs from a group's separator; `None` if it
@@ -154,8 +149,7 @@ impl<'a> Groups<'a> {
             return None;
         }
         let at = (text.number() ^ self.mark(group)).leading_zeros();
-        let marked = 8 * self.mark_bytes as u32;
-        if at < marked {
+        if at < self.mark_bits() {
             return (at < self.separator_len(group)).then_some(at);
         }
         match self.more_order(group, text) {
@@ -167,7 +161,8 @@ impl<'a> Groups<'a> {
     /// Returns what surrounds a group of steps.
     #[inline(always)]
     pub(crate) fn around(&self, group: usize) -> Around {
-        Around { separator: self.separator_len(group), next: self.separator_len(group + 1), least: self.least }
+        let [separator, next] = [group, group + 1].map(|group| self.separator_len(group));
+        Around { separator, next, least: self.params.least.into() }
     }
 
     /// Returns whether a group's separator is the beginning of `text` that ends in bit `common`.
@@ -175,63 +170,83 @@ impl<'a> Groups<'a> {
     pub(crate) fn is_separator(&self, group: usize, text: &mut Text<'_>, common: u32) -> bool {
         let len = common.saturating_add(1);
         let kept = !u64::MAX.checked_shr(len).unwrap_or(0);
-        let has_mark = self.mark(group) == text.number() & kept & self.mask();
-        has_mark
-            && match self.is_gaps {
-                true => len <= 8 * self.mark_bytes as u32,
-                false => self.separator_len(group) == len && self.differs_at(group, text).is_none(),
-            }
+        let has_mark = self.mark(group) == self.marked(text.number() & kept);
+        has_mark && self.separator_len(group) == len && self.differs_at(group, text).is_none()
     }
 
-    /// Searches a group of leaves. If `is_next`, all its leaves are above the lower bound.
+    /// Returns the group that the lower bound falls into.
     #[inline(always)]
-    fn search(&self, group: usize, bounds: &mut Bounds<'_>, is_next: bool) -> Found {
-        let bytes = self.group(group);
-        let Bounds { lower, upper } = bounds;
-        if self.is_gaps {
-            let separator = self.mark(group);
-            let lower = if is_next { separator } else { lower.number() };
-            return gaps::search(bytes, separator, lower, upper.number());
+    pub(crate) fn start(&self, bounds: &Bounds<'_>) -> usize {
+        match bounds {
+            Bounds::Numbers(lower, _) => self.holding(*lower),
+            Bounds::Ends(lower, _) => self.find(&mut Text::new(lower)),
         }
-        let around = self.around(group);
-        if !is_next {
-            let above_at = self.differs_at(group, lower);
-            return steps::search(bytes, around, lower, upper, above_at);
-        }
-        let is_above = self.differs_at(group, upper).is_some();
-        if is_above || steps::begins_at_most(bytes, around, upper) { Found::Maybe } else { Found::No }
-    }
-
-    /// Begins a search: returns the group that the lower bound falls into, or `None` if there is no key between the
-    /// bounds.
-    #[inline(always)]
-    pub(crate) fn start(&self, bounds: &mut Bounds<'_>) -> Option<usize> {
-        let Bounds { lower, upper } = bounds;
-        (lower.number() <= upper.number()).then(|| self.find(lower))
     }
 
     /// Returns the answer of a search that began in `group`.
     #[inline(always)]
-    pub(crate) fn finish(&self, bounds: &mut Bounds<'_>, group: usize) -> bool {
-        match self.search(group, bounds, false) {
+    pub(crate) fn finish(&self, bounds: &Bounds<'_>, group: usize) -> bool {
+        match bounds {
+            Bounds::Numbers(lower, upper) => self.has_number(*lower, *upper, group),
+            Bounds::Ends(lower, upper) => self.has_leaf(&mut Text::new(lower), &mut Text::new(upper), group),
+        }
+    }
+
+    /// Returns whether there may be a key between the bounds.
+    #[inline(always)]
+    pub(crate) fn may_have(&self, bounds: &Bounds<'_>) -> bool {
+        match bounds {
+            Bounds::Numbers(lower, upper) => self.has_number(*lower, *upper, self.holding(*lower)),
+            Bounds::Ends(lower, upper) => {
+                let (mut lower, mut upper) = (Text::new(lower), Text::new(upper));
+                let group = self.find(&mut lower);
+                self.has_leaf(&mut lower, &mut upper, group)
+            }
+        }
+    }
+
+    /// Returns whether a group of gaps, which holds `lower`, or the next one has a number between the bounds.
+    #[inline(always)]
+    fn has_number(&self, lower: u64, upper: u64, group: usize) -> bool {
+        if lower > upper {
+            return false;
+        }
+        match gaps::search(self.group(group), self.mark(group), lower, upper) {
             Found::Maybe => return true,
             Found::No => return false,
             Found::Beyond => {}
         }
-        // All keys of the group are below the lower bound.
+        // All keys of the group are below the lower bound. One whose successor begins in the range lies in the range.
         let next = group + 1;
-        if next >= self.num || !self.reaches(next, &mut bounds.upper) {
+        let reaches = |group: usize| group < self.num && self.mark(group) <= upper;
+        let begins = || gaps::search(self.group(next), self.mark(next), self.mark(next), upper) == Found::Maybe;
+        reaches(next) && (reaches(next + 1) || begins())
+    }
+
+    /// Returns whether a group of steps, which `lower` falls into, or the next one has a leaf between the bounds.
+    #[inline(always)]
+    fn has_leaf(&self, lower: &mut Text<'_>, upper: &mut Text<'_>, group: usize) -> bool {
+        if lower.number() > upper.number() {
             return false;
         }
-        // A group whose successor begins in the range lies in the range.
-        (next + 1 < self.num && self.reaches(next + 1, &mut bounds.upper))
-            || matches!(self.search(next, bounds, true), Found::Maybe)
+        let above_at = self.differs_at(group, lower);
+        match steps::search(self.group(group), self.around(group), lower, upper, above_at) {
+            Found::Maybe => return true,
+            Found::No => return false,
+            Found::Beyond => {}
+        }
+        let next = group + 1;
+        let mut reaches = |group: usize| group < self.num && self.reaches(group, upper);
+        reaches(next)
+            && (reaches(next + 1)
+                || self.differs_at(next, upper).is_some()
+                || steps::begins_at_most(self.group(next), self.around(next), upper))
     }
 
     /// Prefetches a group.
     pub(crate) fn prefetch(&self, group: usize) {
-        (0..self.group_len.div_ceil(LINE_LEN))
-            .for_each(|line| prefetch(self.groups, group * self.group_len + line * LINE_LEN));
+        let len = self.params.group_len();
+        (0..len.div_ceil(LINE_LEN)).for_each(|line| prefetch(self.groups, group * len + line * LINE_LEN));
     }
 
     /// Prefetches the marks at which a search begins.

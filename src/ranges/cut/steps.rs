@@ -127,8 +127,9 @@ impl<'a> Leaves<'a> {
         let longer = self.extra + u32::from(index < self.longer);
         let end = differs.max(next).max(self.around.least) + longer;
         // The next leaf has a one there.
-        let zero = (next > differs).then(|| next - 1);
-        let stored = end - differs - u32::from(zero.is_some());
+        let has_zero = next > differs;
+        let stored = end - differs - u32::from(has_zero);
+        let zero = if has_zero { next - 1 } else { u32::MAX };
         self.bits = self.bits.checked_sub(stored.into()).filter(|&bits| bits >= self.quotients).ok_or(())?;
         (self.index, self.differs) = (index + 1, next);
         Ok(Some((Stored { offset: self.bits, from: differs, end, zero }, differs)))
@@ -156,7 +157,7 @@ pub(crate) fn search(
             // The first leaf, or one that has more in common with the one before it than the bound has, is below, too.
             Some(at) if leaves.index == 1 || differs > at + 1 => continue,
             Some(at) if differs < at + 1 => differs.saturating_sub(1),
-            _ => match leaf.compare(group, lower.reach(leaf.end)) {
+            _ => match leaf.compare(group, lower.reach(leaf.end), leaf.from) {
                 Order::Begins => return Found::Maybe,
                 Order::Above(at) => {
                     above_at = Some(at);
@@ -180,13 +181,13 @@ fn is_at_most(group: &[u8], leaf: &Stored, at: u32, lower: &mut Text<'_>, upper:
         return differ_at < at && upper.reach(at + 1).at(differ_at) & 1 == 1;
     }
     let from = (at + 1).max(leaf.from);
-    !matches!(leaf.compare_from(group, upper.reach(leaf.end), from), Order::Below(_))
+    !matches!(leaf.compare(group, upper.reach(leaf.end), from), Order::Below(_))
 }
 
 /// Returns whether the first leaf is not above `upper`, which begins with the separator.
 pub(crate) fn begins_at_most(group: &[u8], around: Around, upper: &mut Text<'_>) -> bool {
     match Leaves::new(group, around).next() {
-        Ok(Some((leaf, _))) => !matches!(leaf.compare(group, upper.reach(leaf.end)), Order::Below(_)),
+        Ok(Some((leaf, _))) => !matches!(leaf.compare(group, upper.reach(leaf.end), leaf.from), Order::Below(_)),
         _ => true,
     }
 }
@@ -202,5 +203,10 @@ pub(crate) fn more(group: &[u8], from: u32) -> Option<Stored> {
     let head = bits::read(group, 0, HEAD_BITS + LEN_BITS);
     let len = (head >> HEAD_BITS) as u32;
     let has_more = head >> (HEAD_BITS - 1) & 1 == 1;
-    (has_more && len > 0).then(|| Stored { offset: MORE_AT, from, end: (from + len).min(ALL_BITS - 64), zero: None })
+    (has_more && len > 0).then(|| Stored {
+        offset: MORE_AT,
+        from,
+        end: (from + len).min(ALL_BITS - 64),
+        zero: u32::MAX,
+    })
 }

@@ -2,7 +2,7 @@
 //! compares a range with each.
 
 use super::write::{build, check};
-use super::{Groups, Params, of_prefix, of_range};
+use super::{Bounds, Groups, Params, of_prefix, of_range};
 use crate::random::Random;
 use crate::ranges::keys::Keys;
 use core::ops::Bound::{self, Excluded, Included};
@@ -128,16 +128,21 @@ impl Filter {
     fn overlaps(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
         let (params, payload) = (&self.params, &self.payload);
         let groups = Groups::of(params, payload);
-        of_range(params, payload, lower, upper)
-            .is_some_and(|mut bounds| groups.start(&mut bounds).is_some_and(|group| groups.finish(&mut bounds, group)))
+        of_range(params, payload, lower, upper).is_some_and(|bounds| both_ways(&groups, &bounds))
     }
 
     fn has_prefix(&self, prefix: &[u8]) -> bool {
         let (params, payload) = (&self.params, &self.payload);
         let groups = Groups::of(params, payload);
-        of_prefix(params, payload, prefix)
-            .is_some_and(|mut bounds| groups.start(&mut bounds).is_some_and(|group| groups.finish(&mut bounds, group)))
+        of_prefix(params, payload, prefix).is_some_and(|bounds| both_ways(&groups, &bounds))
     }
+}
+
+/// At once, and in two steps.
+fn both_ways(groups: &Groups<'_>, bounds: &Bounds<'_>) -> bool {
+    let says = groups.may_have(bounds);
+    assert_eq!(groups.finish(bounds, groups.start(bounds)), says);
+    says
 }
 
 /// The cells of a group of gaps.

@@ -6,7 +6,7 @@
 
 use crate::error::BuildError;
 use crate::ranges::cut::bits::{ALL_BITS, Bits, Order};
-use crate::ranges::cut::code::{Side, Text};
+use crate::ranges::cut::code::{End, Side, Text};
 use crate::ranges::cut::gaps::{Head, Values};
 use crate::ranges::cut::marks::Groups;
 use crate::ranges::cut::params::Params;
@@ -23,7 +23,8 @@ pub(crate) fn check(keys: &Keys, params: &Params, payload: &[u8]) -> Result<(), 
     let (mut group, mut before) = (0, Bits::ZEROS);
     let Some(mut entries) = Entries::new(&groups, 0) else { return lacks(0) };
     for key in 0..keys.len() {
-        let mut text = Text::new(params.code(payload), &keys.get(key)[prefix.len()..], Side::Lower);
+        let bytes = &keys.get(key)[prefix.len()..];
+        let mut text = Text::new(&End { code: params.code(payload), bytes, side: Side::Lower });
         let common = if key == 0 { 0 } else { text.reach(ALL_BITS).common_len(&before) };
         if group + 1 < groups.num && groups.reaches(group + 1, &mut text) {
             group += 1;
@@ -62,7 +63,7 @@ impl<'a> Entries<'a> {
     /// Returns those of a group; `None` if its jumps do not ascend.
     fn new(groups: &Groups<'a>, index: usize) -> Option<Self> {
         let group = groups.group(index);
-        if !groups.is_gaps {
+        if !groups.are_gaps() {
             return Some(Self::Steps { group, leaves: Leaves::new(group, groups.around(index)), end: None });
         }
         let head = Head::read(group);
@@ -91,7 +92,8 @@ impl<'a> Entries<'a> {
                 }
                 let Ok(Some((leaf, differs))) = leaves.next() else { return false };
                 *end = Some(leaf.end);
-                (is_first || differs == common + 1) && leaf.compare(group, text.reach(leaf.end)) == Order::Begins
+                (is_first || differs == common + 1)
+                    && leaf.compare(group, text.reach(leaf.end), leaf.from) == Order::Begins
             }
         }
     }

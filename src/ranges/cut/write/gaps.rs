@@ -32,7 +32,7 @@ pub(super) fn of_keys(
     if num_equal > num_keys / 100 {
         return None;
     }
-    let mut numbers: Vec<u64> = keys.map(|key| source.text(key as u32).number()).collect();
+    let mut numbers: Vec<u64> = keys.map(|key| source.end(key as u32).number()).collect();
     numbers.dedup();
     let len = u64::BITS - numbers.iter().fold(0, |all, number| all | number).trailing_zeros().min(u64::BITS - 1);
     let bits = (budget as f64 / numbers.len() as f64).max(MIN_BITS);

@@ -9,7 +9,7 @@ mod strings;
 
 use self::plan::Planner;
 use super::bits::Bits;
-use super::code::{ByteCode, Side, Text};
+use super::code::{ByteCode, End, Side, Text};
 use super::params::{MAX_MARK_BYTES, Params, UNIT_LEN};
 use crate::bytes;
 use crate::ranges::keys::Keys;
@@ -33,18 +33,18 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// Returns the string of a key, of which at least the first `len` bits are filled in.
-    fn string(&self, key: u32, len: u32) -> Bits {
-        *self.text(key).reach(len)
+    fn end(&self, key: u32) -> End<'_> {
+        End { code: self.code, bytes: &self.keys.get(key as usize)[self.prefix_len..], side: Side::Lower }
     }
 
-    fn text(&self, key: u32) -> Text<'_> {
-        Text::new(self.code, &self.keys.get(key as usize)[self.prefix_len..], Side::Lower)
+    /// Returns the string of a key, of which at least the first `len` bits are filled in.
+    fn string(&self, key: u32, len: u32) -> Bits {
+        *Text::new(&self.end(key)).reach(len)
     }
 
     /// Returns the bytes of the mark of a group that begins with `key`, whose separator has `len` bits.
     fn mark(&self, key: u32, len: u16) -> [u8; MAX_MARK_BYTES] {
-        let number = self.text(key).number() & !u64::MAX.checked_shr(len.into()).unwrap_or(0);
+        let number = self.end(key).number() & !u64::MAX.checked_shr(len.into()).unwrap_or(0);
         let mut mark = [0; MAX_MARK_BYTES];
         bytes::put_u64(&mut mark, 0, number.swap_bytes());
         mark

@@ -26,6 +26,7 @@ const KEYS_PER_OWN: usize = 128;
 type Weights = [u32; 257];
 
 /// Bytes after which symbols have the same bits.
+#[derive(Clone)]
 struct Class {
     bytes: Vec<u8>,
     weights: Weights,
@@ -34,8 +35,16 @@ struct Class {
 }
 
 impl Class {
-    fn new(bytes: Vec<u8>, weights: Weights) -> Self {
-        Self { bytes, entropy: entropy(|symbol| weights[symbol]), weights }
+    /// Returns the class of some bytes, of which `contexts` has the weights of what follows each.
+    fn of(contexts: &[Weights], bytes: Vec<u8>) -> Self {
+        let sum = |symbol: usize| bytes.iter().map(|&byte| contexts[usize::from(byte)][symbol]).sum();
+        let weights: Weights = core::array::from_fn(sum);
+        Self { bytes, entropy: entropy(weights.iter().copied()), weights }
+    }
+
+    /// Returns how many bits more symbols take at least if they have the same bits as those of another class.
+    fn loss(&self, other: &Self) -> f64 {
+        entropy(self.weights.iter().zip(&other.weights).map(|(a, b)| a + b)) - self.entropy - other.entropy
     }
 }
 
@@ -57,11 +66,13 @@ pub(super) fn choose(keys: &Keys, prefix_len: usize, commons: &[u32], max_len: u
         let (before, next) = (commons[index] as usize, commons.get(index + 1).map_or(0, |&next| next as usize));
         weigh(&mut contexts, rest(index), before.min(next), before.max(next));
     }
-    let fits = |num_classes| table_len(num_classes, columns.len()) as u64 <= max_len / 4;
-    let Some(classes) = classes(&contexts, columns.len(), commons.len(), stride, fits) else {
-        return Chosen::default();
-    };
-    encode(&classes, &columns, has[0])
+    let scale = stride as f64 / f64::from(DISTINGUISHING);
+    let num_own = (commons.len() / KEYS_PER_OWN).min(MAX_OWN);
+    let classes = classes(&contexts, num_own, scale, |num_classes| {
+        let table_len = table_len(num_classes, columns.len()) as u64;
+        (columns.len() <= u8::MAX.into() && table_len <= max_len / 4).then_some(8 * table_len)
+    });
+    classes.map(|classes| encode(&classes, &columns, has[0])).unwrap_or_default()
 }
 
 /// Adds the symbols of a key; bytes `from..=last` distinguish it from its neighbours.
@@ -77,77 +88,43 @@ fn weigh(contexts: &mut [Weights], key: &[u8], from: usize, last: usize) {
     }
 }
 
-/// Returns the classes that take the fewest bits, with the table; `None` if the bytes' own bits take hardly more.
+/// Returns the classes that take the fewest bits, with the table, which takes `table_bits` if it fits; `None` if the
+/// bytes' own bits take hardly more. Weights are `scale` keys each.
 fn classes(
     contexts: &[Weights],
-    num_columns: usize,
-    num_keys: usize,
-    stride: usize,
-    fits: impl Fn(usize) -> bool,
+    num_own: usize,
+    scale: f64,
+    table_bits: impl Fn(usize) -> Option<u64>,
 ) -> Option<Vec<Class>> {
-    if num_columns > usize::from(u8::MAX) || !fits(1) {
-        return None;
-    }
-    let weight = |weights: &Weights| weights.iter().map(|&weight| u64::from(weight)).sum::<u64>();
-    let mut heaviest: Vec<u8> = (0..=255).filter(|&byte| weight(&contexts[usize::from(byte)]) > 0).collect();
+    let weight = |weights: &Weights| weights.iter().sum::<u32>();
+    let mut heaviest: Vec<u8> = (0..=255).collect();
     heaviest.sort_by_key(|&byte| core::cmp::Reverse(weight(&contexts[usize::from(byte)])));
-    let num_own = (num_keys / KEYS_PER_OWN).min(MAX_OWN).min(heaviest.len());
-    let sum = |bytes: &[u8]| {
-        let mut sum = [0; 257];
-        for &byte in bytes {
-            sum.iter_mut().zip(&contexts[usize::from(byte)]).for_each(|(sum, weight)| *sum += weight);
-        }
-        sum
-    };
-    let mut classes: Vec<Class> =
-        heaviest[..num_own].iter().map(|&byte| Class::new(Vec::from([byte]), contexts[usize::from(byte)])).collect();
-    let others = &heaviest[num_own..];
-    if !others.is_empty() {
-        classes.push(Class::new(others.to_vec(), sum(others)));
-    }
-    let plain = 8 * classes.iter().map(|class| weight(&class.weights) - u64::from(class.weights[0])).sum::<u64>();
-    let scale = stride as f64 / f64::from(DISTINGUISHING);
-    let total = |classes: &[Class]| {
-        let entropy: f64 = classes.iter().map(|class| class.entropy).sum();
-        // Codes take a twentieth more.
-        1.05 * scale * entropy + 8.0 * table_len(classes.len(), num_columns) as f64
-    };
-    let worth = 0.85 * scale * plain as f64;
-    let loss = |a: &Class, b: &Class| entropy(|at| a.weights[at] + b.weights[at]) - a.entropy - b.entropy;
-    // What is lost if a class and a later one become one.
-    let mut losses: Vec<Vec<f64>> = Vec::new();
-    for (index, class) in classes.iter().enumerate() {
-        losses.push(classes[index + 1..].iter().map(|other| loss(class, other)).collect());
-    }
-    let (mut best, mut least): (Option<Vec<Class>>, f64) = (None, worth);
+    let others = heaviest.split_off(num_own);
+    let own = heaviest.into_iter().map(|byte| Class::of(contexts, Vec::from([byte])));
+    let mut classes: Vec<Class> = own.chain([Class::of(contexts, others)]).collect();
+    let plain: u64 = classes.iter().map(|class| 8 * u64::from(weight(&class.weights) - class.weights[0])).sum();
+    let (mut best, mut least) = (None, 0.85 * scale * plain as f64);
     loop {
-        let bits = total(&classes);
-        if classes.len() <= MAX_CLASSES && bits <= least && fits(classes.len()) {
-            let copy = |class: &Class| Class { bytes: class.bytes.clone(), ..*class };
-            (best, least) = (Some(classes.iter().map(copy).collect()), bits);
+        // Codes take a twentieth more than the least.
+        let bits = 1.05 * scale * classes.iter().map(|class| class.entropy).sum::<f64>();
+        if let Some(table_bits) = table_bits(classes.len()).filter(|_| classes.len() <= MAX_CLASSES) {
+            if bits + table_bits as f64 <= least {
+                (best, least) = (Some(classes.clone()), bits + table_bits as f64);
+            }
         }
-        let pairs =
-            losses.iter().enumerate().flat_map(|(a, row)| row.iter().zip(a + 1..).map(move |(&loss, b)| (loss, a, b)));
-        let Some((_, a, b)) = pairs.min_by(|x, y| x.0.total_cmp(&y.0)) else { return best };
-        let merged = classes.remove(b);
-        losses.remove(b);
-        for (row, losses) in losses[..b].iter_mut().enumerate() {
-            losses.remove(b - row - 1);
-        }
-        let mut bytes = core::mem::take(&mut classes[a].bytes);
-        bytes.extend(merged.bytes);
-        let weights = core::array::from_fn(|at| classes[a].weights[at] + merged.weights[at]);
-        classes[a] = Class::new(bytes, weights);
-        for other in (0..classes.len()).filter(|&other| other != a) {
-            losses[a.min(other)][a.max(other) - a.min(other) - 1] = loss(&classes[a], &classes[other]);
-        }
+        // The lightest class joins the one with which it loses least.
+        let lightest = (0..classes.len()).min_by_key(|&at| weight(&classes[at].weights))?;
+        let lightest = classes.swap_remove(lightest);
+        let losses = classes.iter().map(|class| class.loss(&lightest)).zip(0..);
+        let Some((_, at)) = losses.min_by(|a, b| a.0.total_cmp(&b.0)) else { return best };
+        classes[at] = Class::of(contexts, [&classes[at].bytes[..], &lightest.bytes].concat());
     }
 }
 
 /// Returns the bits that symbols with these weights take at least.
-fn entropy(weight: impl Fn(usize) -> u32) -> f64 {
+fn entropy(weights: impl Iterator<Item = u32>) -> f64 {
     let times_log = |weight: u32| f64::from(weight) * log2(weight);
-    let (all, parts) = (0..257).fold((0, 0.0), |(all, parts), at| (all + weight(at), parts + times_log(weight(at))));
+    let (all, parts) = weights.fold((0, 0.0), |(all, parts), weight| (all + weight, parts + times_log(weight)));
     times_log(all) - parts
 }
 

@@ -170,24 +170,26 @@ impl Writer<'_> {
         (1..=MAX_MARK_BYTES).min_by_key(|&mark_bytes| bits(mark_bytes)).unwrap_or(1)
     }
 
+    /// Returns how many bits leaves keep beyond those that they need, and the eighths of them that keep one more.
+    fn beyond(&self, start: usize, end: usize, left: usize) -> (u32, usize) {
+        let (leaves, num) = (self.leaves(), end - start);
+        // All keys of a leaf have the bits that are kept.
+        let spare = |leaf| u32::from(leaves.shared[leaf]) - needed(&leaves.differs, leaf, self.plan.least);
+        let limit = (start..end).map(spare).min().unwrap_or(0).min(MAX_EXTRA);
+        let extra = ((left / num) as u32).min(limit);
+        let rest = left - extra as usize * num;
+        (extra, if extra == limit { 0 } else { (8 * rest / num).min((1 << LONGER_BITS) - 1) })
+    }
+
     /// Returns the bytes of a group of the leaves `start..end`.
     fn group(&self, start: usize, end: usize, planned: u32, marked: u32) -> Vec<u8> {
         let (leaves, least) = (self.leaves(), self.plan.least);
         let (num, is_last) = (end - start, end == leaves.len());
         let code = Code::of(&leaves.differs[start + 1..end]);
+        // The last group takes no more than its share.
+        let room = if is_last { self.taken(start, num, planned, marked) } else { self.room() };
         let taken = self.taken(start, num, 0, marked);
-        let left = (self.room() - taken) as usize;
-        // All keys of a leaf have the bits that are kept.
-        let limits = (start..end).map(|leaf| u32::from(leaves.shared[leaf]) - needed(&leaves.differs, leaf, least));
-        let limit = limits.min().unwrap_or(0).min(MAX_EXTRA);
-        let mut extra = ((left / num) as u32).min(limit);
-        if is_last {
-            extra = extra.min(planned.div_ceil(EXTRA_UNIT));
-        }
-        let rest = left - extra as usize * num;
-        let is_rounded = extra == limit || is_last;
-        let eighths = (0..1 << LONGER_BITS).rev().find(|eighths| !is_rounded && (eighths * num).div_ceil(8) <= rest);
-        let eighths = eighths.unwrap_or(0);
+        let (extra, eighths) = self.beyond(start, end, (room - taken) as usize);
         let longer = (eighths * num).div_ceil(8);
         let all = taken + (extra as usize * num + longer) as u64;
         let len = if is_last { (all.div_ceil(8) as usize).max(MIN_GROUP_LEN) } else { self.group_len };

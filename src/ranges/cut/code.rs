@@ -106,14 +106,14 @@ impl<'a> ByteCode<'a> {
         }
     }
 
-    /// Returns the column of the next byte on the keys' side of a byte that no key has, and whether ones follow; without
-    /// such a byte all that begins as the bound does is on the other side.
+    /// Returns the next byte on the keys' side of a byte that no key has, and whether ones follow; without such a byte all
+    /// that begins as the bound does is on the other side.
     #[cold]
-    fn beside(&self, byte: u8, side: Side) -> (Option<usize>, bool) {
+    fn beside(&self, byte: u8, side: Side) -> (Option<u8>, bool) {
         let is_lower = side == Side::Lower;
         let has = |&byte: &u8| self.column(byte) != 0;
         let found = if is_lower { (byte..=255).find(has) } else { (0..byte).rev().find(has) };
-        (found.map(|byte| self.column(byte)), found.is_some() != is_lower)
+        (found, found.is_some() != is_lower)
     }
 }
 
@@ -166,10 +166,7 @@ impl<'a> Text<'a> {
     #[inline(always)]
     pub(crate) fn reach(&mut self, len: u32) -> &Bits {
         if self.known < len {
-            match self.code.is_plain() {
-                true => self.encode_plain(),
-                false => self.encode(len.min(ALL_BITS)),
-            }
+            self.encode(len.min(ALL_BITS));
         }
         &self.bits
     }
@@ -183,7 +180,7 @@ impl<'a> Text<'a> {
     #[inline(never)]
     fn encode(&mut self, until: u32) {
         let (code, mut known) = (self.code, self.known);
-        let (mut word, mut class, mut num) = (self.bits.word((known / 64) as usize), code.class(self.before), 0);
+        let (mut word, mut before, mut num) = (self.bits.word((known / 64) as usize), self.before, 0);
         // Whether zeros or ones follow, after the end, and the bits of the last byte.
         let (mut fill, mut last) = (None, 0);
         while fill.is_none() {
@@ -194,57 +191,30 @@ impl<'a> Text<'a> {
             if known >= until {
                 break;
             }
-            let mut column = Some(code.column(byte));
-            if column == Some(0) {
-                let (found, ones) = code.beside(byte, self.side);
-                (column, fill) = (found, Some(ones));
+            let mut found = Some(byte);
+            if !code.is_plain() && code.column(byte) == 0 {
+                let (beside, ones) = code.beside(byte, self.side);
+                (found, fill) = (beside, Some(ones));
             }
-            let (bits, len) = column.map_or((0, 0), |column| code.of(class, column));
+            let (bits, len) = found.map_or((0, 0), |byte| code.after(before, byte));
             word |= bits << (known % 64);
             let held = known % 64 + len;
             if held >= 64 {
                 self.bits.set_word((known / 64) as usize, word);
                 word = bits >> (len + 64 - held);
             }
-            (known, num, class) = (known + len, num + 1, code.class(byte));
+            (known, num, before) = (known + len, num + 1, byte);
             last = if fill.is_some() { 0 } else { bits };
         }
-        if let Some(&byte) = num.checked_sub(1).and_then(|last| self.rest.get(last)) {
-            (self.before, self.rest) = (byte, &self.rest[num..]);
-        }
+        (self.before, self.rest) = (before, &self.rest[num..]);
         let index = (known / 64) as usize;
         let ones = fill == Some(true);
         self.bits.set_word(index, if ones { word | u64::MAX << (known % 64) } else { word });
         self.bits.fill_from(index + 1, ones);
-        if fill.is_some() {
-            self.finish(last != 0 && known <= ALL_BITS);
-        } else {
-            self.known = known;
-        }
-    }
-
-    /// Does what [`Text::encode`] does where each byte has its own eight bits: all at once.
-    fn encode_plain(&mut self) {
-        let ones = self.side == Side::UpperOfPrefix;
-        let mut index = 0;
-        for chunk in self.rest.chunks(8).take((ALL_BITS / 64) as usize) {
-            let mut all = if ones { [0xff; 8] } else { [0; 8] };
-            all[..chunk.len()].copy_from_slice(chunk);
-            self.bits.set_word(index, bytes::u64_from(all).swap_bytes().reverse_bits());
-            index += 1;
-        }
-        if ones {
-            self.bits.fill_from(index, true);
-        }
-        let has_one = self.rest.last().is_some_and(|&last| last != 0);
-        self.finish(has_one && self.rest.len() <= (ALL_BITS / 8) as usize);
-    }
-
-    /// Makes all bits known. A bound that ends with a one can be excluded: no key below it has the same bits. (A shorter
-    /// key has the same bits as one that goes on with zeros.)
-    fn finish(&mut self, ends_with_one: bool) {
-        self.known = u32::MAX;
-        if self.side == Side::UpperExcluded && ends_with_one {
+        self.known = if fill.is_some() { u32::MAX } else { known };
+        // A bound that ends with a one can be excluded: no key below it has the same bits. (A shorter key has the same bits
+        // as one that goes on with zeros.)
+        if fill.is_some() && self.side == Side::UpperExcluded && last != 0 && known <= ALL_BITS {
             self.bits.step_below();
         }
     }

@@ -15,93 +15,76 @@ use crate::ranges::keys::Keys;
 
 /// Compares the filter with `keys`.
 pub(crate) fn check(keys: &Keys, params: &Params, payload: &[u8]) -> Result<(), BuildError> {
-    let (prefix, groups, last) = (params.prefix(payload), Groups::of(params, payload), keys.len() - 1);
-    let lacks = |key: usize| Err(keys.lacks(key, 1));
-    if ![0, last].iter().all(|&key| keys.get(key).starts_with(prefix)) {
-        return lacks(0);
-    }
-    let (mut group, mut before) = (0, Bits::ZEROS);
-    let Some(mut entries) = Entries::new(&groups, 0) else { return lacks(0) };
-    for key in 0..keys.len() {
-        let bytes = &keys.get(key)[prefix.len()..];
-        let mut text = Text::new(&End { code: params.code(payload), bytes, side: Side::Lower });
-        let common = if key == 0 { 0 } else { text.reach(ALL_BITS).common_len(&before) };
-        if group + 1 < groups.num && groups.reaches(group + 1, &mut text) {
-            group += 1;
-            if !entries.is_at_end() || !groups.is_separator(group, &mut text, common) {
-                return lacks(key);
-            }
-            let Some(of_group) = Entries::new(&groups, group) else { return lacks(key) };
-            entries = of_group;
-        }
-        if !entries.accept(&mut text, common) {
-            return lacks(key);
-        }
-        before = *text.reach(ALL_BITS);
-    }
-    if group + 1 < groups.num || !entries.is_at_end() { lacks(last) } else { Ok(()) }
+    let (prefix, groups) = (params.prefix(payload), Groups::of(params, payload));
+    let bytes = |key: usize| &keys.get(key)[prefix.len()..];
+    let ends = || (0..keys.len()).map(|key| End { code: params.code(payload), bytes: bytes(key), side: Side::Lower });
+    let lacking = match [0, keys.len() - 1].iter().all(|&key| keys.get(key).starts_with(prefix)) {
+        false => Some(0),
+        true if params.is_gaps => lacking_number(&groups, ends().map(|end| end.number())),
+        true => lacking_leaf(&groups, ends()),
+    };
+    // Entries after all keys are as bad.
+    lacking.map_or(Ok(()), |key| Err(keys.lacks(key.min(keys.len() - 1), 1)))
 }
 
-/// The entries of a group, in turn.
-enum Entries<'a> {
-    Gaps {
-        group: &'a [u8],
-        head: Head,
-        separator: u64,
-        values: Values<'a>,
-        last: Option<u64>,
-    },
-    Steps {
-        group: &'a [u8],
-        leaves: Leaves<'a>,
-        /// How many bits the last leaf keeps, if there was one.
-        end: Option<u32>,
-    },
-}
-
-impl<'a> Entries<'a> {
-    /// Returns those of a group; `None` if its jumps do not ascend.
-    fn new(groups: &Groups<'a>, index: usize) -> Option<Self> {
-        let group = groups.group(index);
-        if !groups.are_gaps() {
-            return Some(Self::Steps { group, leaves: Leaves::new(group, groups.around(index)), end: None });
-        }
-        let head = Head::read(group);
-        let from = |jump| head.jumps.get(group, jump).0;
+/// Returns which of some numbers is the first that groups of gaps lack, or how many there are if groups have more.
+fn lacking_number(groups: &Groups<'_>, numbers: impl Iterator<Item = u64>) -> Option<usize> {
+    let entries = |group: usize| {
+        let (bytes, head) = (groups.group(group), Head::read(groups.group(group)));
+        let from = |jump| head.jumps.get(bytes, jump).0;
         let ascend = (1..head.jumps.num).all(|jump| from(jump - 1) <= from(jump));
-        let (separator, values) = (groups.mark(index), Values::new(group, &head));
-        ascend.then_some(Self::Gaps { group, head, separator, values, last: None })
-    }
-
-    /// Returns whether the next key, which has `common` bits in common with the one before it, belongs to the last entry or
-    /// to the next one.
-    fn accept(&mut self, text: &mut Text<'_>, common: u32) -> bool {
-        match self {
-            Self::Gaps { group, head, separator, values, last } => {
-                let place = (text.number() >> head.shift).checked_sub(*separator >> head.shift);
-                let Some((value, false)) = place.map(|place| head.jumps.value(group, place)) else { return false };
-                if *last != Some(value) {
-                    *last = values.next();
-                }
-                *last == Some(value)
+        ascend.then_some((bytes, Values::new(bytes, &head), head))
+    };
+    let Some((mut bytes, mut values, mut head)) = entries(0) else { return Some(0) };
+    let (mut group, mut last, mut num) = (0, None, 0);
+    for number in numbers {
+        let is_after = |group: usize| group + 1 < groups.num && groups.mark(group + 1) <= number;
+        if is_after(group) {
+            (group, last) = (group + 1, None);
+            if values.next().is_some() || is_after(group) {
+                return Some(num);
             }
-            Self::Steps { group, leaves, end } => {
-                let is_first = end.is_none();
-                if end.is_some_and(|end| common >= end) {
-                    return true;
-                }
-                let Ok(Some((leaf, differs))) = leaves.next() else { return false };
-                *end = Some(leaf.end);
-                (is_first || differs == common + 1)
-                    && leaf.compare(group, text.reach(leaf.end), leaf.from) == Order::Begins
-            }
+            let Some(next) = entries(group) else { return Some(num) };
+            (bytes, values, head) = next;
         }
+        let place = (number >> head.shift) - (groups.mark(group) >> head.shift);
+        let (value, is_in_jump) = head.jumps.value(bytes, place);
+        if last != Some(value) {
+            last = values.next();
+        }
+        if is_in_jump || last != Some(value) {
+            return Some(num);
+        }
+        num += 1;
     }
+    (group + 1 < groups.num || values.next().is_some()).then_some(num)
+}
 
-    fn is_at_end(&mut self) -> bool {
-        match self {
-            Self::Gaps { values, .. } => values.next().is_none(),
-            Self::Steps { leaves, .. } => matches!(leaves.next(), Ok(None)),
+/// Returns which of some keys is the first that groups of steps lack, or how many there are if groups have more.
+fn lacking_leaf<'a>(groups: &Groups<'_>, keys: impl Iterator<Item = End<'a>>) -> Option<usize> {
+    let leaves_of = |group: usize| Leaves::new(groups.group(group), groups.around(group));
+    let (mut group, mut leaves, mut before, mut num) = (0, leaves_of(0), Bits::ZEROS, 0);
+    // How many bits the last leaf keeps, if the group had one.
+    let mut end: Option<u32> = None;
+    for key in keys {
+        let mut text = Text::new(&key);
+        let common = if num == 0 { 0 } else { text.reach(ALL_BITS).common_len(&before) };
+        if group + 1 < groups.num && groups.reaches(group + 1, &mut text) {
+            (group, end) = (group + 1, None);
+            if !matches!(leaves.next(), Ok(None)) || !groups.is_separator(group, &mut text, common) {
+                return Some(num);
+            }
+            leaves = leaves_of(group);
         }
+        if end.is_none_or(|end| common < end) {
+            let Ok(Some((leaf, differs))) = leaves.next() else { return Some(num) };
+            let begins = leaf.compare(groups.group(group), text.reach(leaf.end), leaf.from) == Order::Begins;
+            if !begins || end.is_some() && differs != common + 1 {
+                return Some(num);
+            }
+            end = Some(leaf.end);
+        }
+        (before, num) = (*text.reach(ALL_BITS), num + 1);
     }
+    (group + 1 < groups.num || !matches!(leaves.next(), Ok(None))).then_some(num)
 }

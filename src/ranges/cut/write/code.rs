@@ -52,12 +52,18 @@ impl Class {
 /// with the one before it. It takes at most a quarter of `max_len` bytes.
 pub(super) fn choose(keys: &Keys, prefix_len: usize, commons: &[u32], max_len: u64) -> Chosen {
     let rest = |index: usize| &keys.get(index)[prefix_len..];
-    let mut has = [false; 257];
+    let (mut has, mut num_bytes) = ([false; 257], 0);
     for (index, &common) in commons.iter().enumerate() {
         // What it has in common with the one before it, that has.
         let key = rest(index);
-        key[common as usize..].iter().take(ALL_BITS as usize).for_each(|&byte| has[1 + usize::from(byte)] = true);
+        for &byte in key[common as usize..].iter().take(ALL_BITS as usize) {
+            num_bytes += usize::from(!has[1 + usize::from(byte)]);
+            has[1 + usize::from(byte)] = true;
+        }
         has[0] |= commons.get(index + 1).is_some_and(|&next| next as usize == key.len());
+        if num_bytes > u8::MAX.into() {
+            return Chosen::default();
+        }
     }
     let columns: Vec<usize> = (1..=256).filter(|&symbol| has[symbol]).collect();
     let stride = commons.len().div_ceil(SAMPLE);
@@ -70,7 +76,7 @@ pub(super) fn choose(keys: &Keys, prefix_len: usize, commons: &[u32], max_len: u
     let num_own = (commons.len() / KEYS_PER_OWN).min(MAX_OWN);
     let classes = classes(&contexts, num_own, scale, |num_classes| {
         let table_len = table_len(num_classes, columns.len()) as u64;
-        (columns.len() <= u8::MAX.into() && table_len <= max_len / 4).then_some(8 * table_len)
+        (table_len <= max_len / 4).then_some(8 * table_len)
     });
     classes.map(|classes| encode(&classes, &columns, has[0])).unwrap_or_default()
 }

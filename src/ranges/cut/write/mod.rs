@@ -4,6 +4,7 @@ mod check;
 mod code;
 mod gaps;
 mod plan;
+mod rice;
 mod steps;
 mod strings;
 

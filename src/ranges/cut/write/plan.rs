@@ -4,8 +4,9 @@
 //! the two differ, or if it is one of several keys of a leaf.
 
 use super::greatest;
-use super::steps::{Code, GROUP_COST};
+use super::rice::Code;
 use crate::ranges::cut::bits::MAX_DEPTH;
+use crate::ranges::cut::steps::HEAD_BITS;
 use std::vec;
 use std::vec::Vec;
 
@@ -49,6 +50,8 @@ const SHARES: [usize; 13] = [1, 2, 3, 4, 5, 6, 8, 12, 17, 23, 29, 35, 40];
 /// Leaves are joined, and more of them, if that leaves at most this share of what passes.
 const WORTH: f64 = 0.97;
 
+/// What a group takes besides its leaves, about, with what is left over.
+const GROUP_COST: u64 = HEAD_BITS as u64 + 12;
 /// The bits of a separator that its mark has, with what precedes it.
 const SHORT: u64 = 24;
 

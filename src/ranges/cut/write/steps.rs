@@ -1,6 +1,7 @@
 //! The writer of groups of steps.
 
 use super::plan::{EXTRA_UNIT, Leaves, Plan, needed, stored};
+use super::rice::{Code, zigzag};
 use super::{Source, Written, greatest};
 use crate::bits::{self, MAX_FIELD_BITS};
 use crate::ranges::cut::bits::{ALL_BITS, Bits};
@@ -11,43 +12,9 @@ use std::vec::Vec;
 
 /// The lengths of groups: the second one has room for any leaf and its separator.
 pub(super) const GROUP_LENS: [usize; 2] = [128, 512];
-/// What a group takes besides its leaves, about, with what is left over.
-pub(super) const GROUP_COST: u64 = HEAD_BITS as u64 + 12;
 /// Separators are short where the leaves of a group are few or many: it ends in its last eighth.
 const END_SHARE: usize = 8;
 const MAX_EXTRA: u32 = (1 << EXTRA_BITS) - 1;
-
-/// How what leaves have in common is stored: as zigzag differences from a centre, in Rice's code.
-pub(super) struct Code {
-    centre: u32,
-    /// The width of remainders.
-    width: u32,
-    pub(super) bits: u64,
-}
-
-impl Code {
-    /// Returns the code of the leaves of a group after the first.
-    pub(super) fn of(differs: &[u16]) -> Self {
-        let Some(num) = (differs.len() as u32).checked_sub(1).map(|num| num + 1) else {
-            return Self { centre: 0, width: 0, bits: 0 };
-        };
-        let sum: u32 = differs.iter().map(|&differs| u32::from(differs) - 1).sum();
-        let centre = (sum + num / 2) / num;
-        let zigzags = || differs.iter().map(|&differs| zigzag(differs.into(), centre));
-        // Near the logarithm of .7 of the mean.
-        let near = (zigzags().sum::<u32>() * 7 / (10 * num)).checked_ilog2().unwrap_or(0);
-        let bits = |width: u32| zigzags().map(|zigzag| (zigzag >> width) + 1 + width).sum::<u32>();
-        let widths = (near.saturating_sub(1)..=near + 1).map(|width| (bits(width), width));
-        let (bits, width) = widths.min().unwrap_or((0, 0));
-        Self { centre, width, bits: bits.into() }
-    }
-}
-
-/// Returns the difference of what a leaf has in common with the one before it from a centre.
-fn zigzag(differs: u32, centre: u32) -> u32 {
-    let len = differs - 1;
-    if len >= centre { 2 * (len - centre) } else { 2 * (centre - len) - 1 }
-}
 
 struct Writer<'a> {
     source: &'a Source<'a>,
@@ -187,7 +154,8 @@ impl Writer<'_> {
         let (num, is_last) = (end - start, end == leaves.len());
         let code = Code::of(&leaves.differs[start + 1..end]);
         // The last group takes no more than its share.
-        let room = if is_last { self.taken(start, num, planned, marked) } else { self.room() };
+        let share = if is_last { self.taken(start, num, planned, marked) } else { u64::MAX };
+        let room = share.min(self.room());
         let taken = self.taken(start, num, 0, marked);
         let (extra, eighths) = self.beyond(start, end, (room - taken) as usize);
         let longer = (eighths * num).div_ceil(8);

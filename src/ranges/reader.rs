@@ -1,6 +1,6 @@
 //! The reader's side: the answers of an opened range filter.
 
-use super::cut::{self, Bounds, Groups, Params};
+use super::cut::{self, Bounds, Groups};
 use super::form::RangeForm;
 use super::header::{self, Map};
 use super::integers::Search;
@@ -79,23 +79,14 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
     #[must_use]
     #[inline]
     pub fn may_contain_range(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
-        match &self.map {
-            Some(Map::Integers(integers)) => integers.may_contain_range(self.payload(), lower, upper),
-            Some(Map::Cut(params)) if are_ordered(lower, upper) => self.may_overlap(params, Span::Range(lower, upper)),
-            Some(Map::Cut(_)) => true,
-            None => !are_ordered(lower, upper),
-        }
+        self.may_have(Span::Range(lower, upper))
     }
 
     /// Returns whether the table may have a key that begins with `prefix`, of any length.
     #[must_use]
     #[inline]
     pub fn may_contain_prefix(&self, prefix: &[u8]) -> bool {
-        match &self.map {
-            Some(Map::Integers(integers)) => integers.may_contain_prefix(self.payload(), prefix),
-            Some(Map::Cut(params)) => self.may_overlap(params, Span::Prefix(prefix)),
-            None => false,
-        }
+        self.may_have(Span::Prefix(prefix))
     }
 
     /// Returns whether the table may have `key`.
@@ -131,17 +122,20 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
     /// Returns whether the table may have a key of `span`.
     #[inline]
     pub(super) fn may_have(&self, span: Span<'_>) -> bool {
-        match span {
-            Span::Range(lower, upper) => self.may_contain_range(lower, upper),
-            Span::Prefix(prefix) => self.may_contain_prefix(prefix),
+        match (&self.map, span) {
+            (Some(Map::Integers(integers)), Span::Range(lower, upper)) => {
+                integers.may_contain_range(self.payload(), lower, upper)
+            }
+            (Some(Map::Integers(integers)), Span::Prefix(prefix)) => {
+                integers.may_contain_prefix(self.payload(), prefix)
+            }
+            (_, Span::Range(lower, upper)) if !are_ordered(lower, upper) => true,
+            (Some(Map::Cut(params)), _) => {
+                let groups = Groups::of(params, self.payload());
+                cut::of_span(params, self.payload(), span).is_some_and(|bounds| groups.may_have(&bounds))
+            }
+            (None, _) => false,
         }
-    }
-
-    /// Returns whether a filter of cut keys may have a key of `span`, whose bounds are in order.
-    #[inline]
-    fn may_overlap(&self, params: &Params, span: Span<'_>) -> bool {
-        let groups = Groups::of(params, self.payload());
-        bounds_of(params, self.payload(), span).is_some_and(|bounds| groups.may_have(&bounds))
     }
 
     /// Begins a search of many tables, each of which is then [advanced](RangeFilter::advance) in turn.
@@ -159,7 +153,7 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
             },
             Some(Map::Cut(params)) => {
                 let groups = Groups::of(params, payload);
-                bounds_of(params, payload, span).map_or(Probe::Known(false), |bounds| {
+                cut::of_span(params, payload, span).map_or(Probe::Known(false), |bounds| {
                     let group = groups.start(&bounds);
                     groups.prefetch(group);
                     Probe::Group { group, bounds }
@@ -286,15 +280,6 @@ impl<B> RangeFilter<B> {
             map => std::vec![map],
         };
         maps.into_iter().map(|map| Self { map, ..self.clone() })
-    }
-}
-
-/// Returns the bounds of `span` among cut keys; `None` if no key is in it.
-#[inline]
-fn bounds_of<'a>(params: &Params, payload: &'a [u8], span: Span<'a>) -> Option<Bounds<'a>> {
-    match span {
-        Span::Range(lower, upper) => cut::of_range(params, payload, lower, upper),
-        Span::Prefix(prefix) => cut::of_prefix(params, payload, prefix),
     }
 }
 

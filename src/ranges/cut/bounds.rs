@@ -2,6 +2,7 @@
 
 use super::code::{End, Side};
 use super::params::Params;
+use crate::ranges::query::Span;
 use core::cmp::Ordering;
 use core::ops::Bound;
 
@@ -13,15 +14,27 @@ pub(crate) enum Bounds<'a> {
     Ends(End<'a>, End<'a>),
 }
 
-/// Returns the bounds of a range; `None` if nothing in it has the table's common prefix.
+/// Returns the bounds of a span, which are in order; `None` if nothing in it has the table's common prefix.
 #[inline(always)]
-pub(crate) fn of_range<'a>(
-    params: &Params,
-    payload: &'a [u8],
-    lower: Bound<&'a [u8]>,
-    upper: Bound<&'a [u8]>,
-) -> Option<Bounds<'a>> {
+pub(crate) fn of_span<'a>(params: &Params, payload: &'a [u8], span: Span<'a>) -> Option<Bounds<'a>> {
     let prefix = params.prefix(payload);
+    let (lower, (upper, side)) = match span {
+        Span::Range(lower, upper) => of_range(prefix, lower, upper)?,
+        Span::Prefix(bytes) => {
+            let rest = bytes.strip_prefix(prefix).or_else(|| prefix.starts_with(bytes).then_some(&[]))?;
+            (rest, (rest, Side::UpperOfPrefix))
+        }
+    };
+    let end = |bytes, side| End { code: params.code(payload), bytes, side };
+    let (lower, upper) = (end(lower, Side::Lower), end(upper, side));
+    Some(if params.is_gaps { Bounds::Numbers(lower.number(), upper.number()) } else { Bounds::Ends(lower, upper) })
+}
+
+/// A bound's bytes after the prefix.
+type Rest<'a> = &'a [u8];
+
+#[inline(always)]
+fn of_range<'a>(prefix: &[u8], lower: Bound<Rest<'a>>, upper: Bound<Rest<'a>>) -> Option<(Rest<'a>, (Rest<'a>, Side))> {
     // A key above an excluded bound may have the same bits: zeros follow the end of a key.
     let lower = match lower {
         Bound::Unbounded => &[],
@@ -40,22 +53,7 @@ pub(crate) fn of_range<'a>(
             Err(_) => (&[][..], Side::UpperOfPrefix),
         },
     };
-    Some(of_ends(params, payload, lower, upper))
-}
-
-/// Returns the bounds of the keys with `prefix`, as [`of_range`] does.
-#[inline(always)]
-pub(crate) fn of_prefix<'a>(params: &Params, payload: &'a [u8], prefix: &'a [u8]) -> Option<Bounds<'a>> {
-    let common = params.prefix(payload);
-    let rest = prefix.strip_prefix(common).or_else(|| common.starts_with(prefix).then_some(&[]))?;
-    Some(of_ends(params, payload, rest, (rest, Side::UpperOfPrefix)))
-}
-
-#[inline(always)]
-fn of_ends<'a>(params: &Params, payload: &'a [u8], lower: &'a [u8], upper: (&'a [u8], Side)) -> Bounds<'a> {
-    let end = |bytes, side| End { code: params.code(payload), bytes, side };
-    let (lower, upper) = (end(lower, Side::Lower), end(upper.0, upper.1));
-    if params.is_gaps { Bounds::Numbers(lower.number(), upper.number()) } else { Bounds::Ends(lower, upper) }
+    Some((lower, upper))
 }
 
 /// Returns the bytes after `prefix`, or the order of the bytes beside all keys that have it.

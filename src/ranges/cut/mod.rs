@@ -12,7 +12,7 @@ mod tests;
 #[cfg(feature = "std")]
 mod write;
 
-pub(super) use bounds::{Bounds, of_prefix, of_range};
+pub(super) use bounds::{Bounds, of_span};
 pub(super) use marks::Groups;
 pub(super) use params::Params;
 #[cfg(feature = "std")]

@@ -2,9 +2,10 @@
 //! compares a range with each.
 
 use super::write::{build, check};
-use super::{Bounds, Groups, Params, of_prefix, of_range};
+use super::{Groups, Params, of_span};
 use crate::random::Random;
 use crate::ranges::keys::Keys;
+use crate::ranges::query::Span;
 use core::ops::Bound::{self, Excluded, Included};
 use std::vec::Vec;
 
@@ -126,23 +127,22 @@ impl Filter {
     }
 
     fn overlaps(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
-        let (params, payload) = (&self.params, &self.payload);
-        let groups = Groups::of(params, payload);
-        of_range(params, payload, lower, upper).is_some_and(|bounds| both_ways(&groups, &bounds))
+        self.has(Span::Range(lower, upper))
     }
 
     fn has_prefix(&self, prefix: &[u8]) -> bool {
-        let (params, payload) = (&self.params, &self.payload);
-        let groups = Groups::of(params, payload);
-        of_prefix(params, payload, prefix).is_some_and(|bounds| both_ways(&groups, &bounds))
+        self.has(Span::Prefix(prefix))
     }
-}
 
-/// At once, and in two steps.
-fn both_ways(groups: &Groups<'_>, bounds: &Bounds<'_>) -> bool {
-    let says = groups.may_have(bounds);
-    assert_eq!(groups.finish(bounds, groups.start(bounds)), says);
-    says
+    /// Searches at once, and in two steps.
+    fn has(&self, span: Span<'_>) -> bool {
+        let groups = Groups::of(&self.params, &self.payload);
+        of_span(&self.params, &self.payload, span).is_some_and(|bounds| {
+            let says = groups.may_have(&bounds);
+            assert_eq!(groups.finish(&bounds, groups.start(&bounds)), says);
+            says
+        })
+    }
 }
 
 /// The cells of a group of gaps.

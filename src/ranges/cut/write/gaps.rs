@@ -1,7 +1,7 @@
 //! The writer of groups of gaps.
 
-use super::{Source, Written, greatest};
-use crate::bits::{self, MAX_FIELD_BITS};
+use super::{Out, Source, Written, greatest};
+use crate::bits::MAX_FIELD_BITS;
 use crate::bytes;
 use crate::ranges::cut::gaps::{
     DEPTH_BITS, HEAD_BITS, JUMP_HEAD_BITS, JUMPS_BITS, MAX_JUMPS, MAX_NUM, NUM_BITS, WIDTH_BITS,
@@ -155,7 +155,7 @@ struct Window<'a> {
 
 impl Window<'_> {
     /// Returns about how many bits the first `num` numbers take if `depth` bits are kept of each, and with how many jumps.
-    fn bits(&self, num: usize, depth: u32) -> (u64, usize) {
+    fn bits(&self, num: usize, depth: u32) -> (u64, u64) {
         let shift = 64 - depth;
         let last = (self.numbers[num - 1] >> shift) - (self.separator >> shift);
         let mut best = (HEAD_BITS.saturating_add(code(num as u64, last).0), 0);
@@ -170,14 +170,19 @@ impl Window<'_> {
             let unit = unit(rest, num as u64);
             // Lengths are rounded down.
             let end = (rest + jumps * ((1 << unit) - 1)).min(last);
-            let (from_bits, len_bits) = (width(end), width(longest >> unit));
-            let all = jumps * u64::from(from_bits + len_bits) + HEAD_BITS + JUMP_HEAD_BITS;
-            let bits = all.saturating_add(code(num as u64, end).0);
-            if bits < best.0 && from_bits.max(len_bits) < 64 {
-                best = (bits, jumps as usize);
-            }
+            let bits = head_bits(jumps, end, longest >> unit).saturating_add(code(num as u64, end).0);
+            best = best.min((bits, jumps));
         }
         best
+    }
+}
+
+/// Returns the bits of a group's head with so many jumps, of which these are the greatest fields.
+fn head_bits(num_jumps: u64, from: u64, len: u64) -> u64 {
+    match (num_jumps, width(from.max(len))) {
+        (0, _) => HEAD_BITS,
+        (_, 64) => u64::MAX,
+        _ => HEAD_BITS + JUMP_HEAD_BITS + num_jumps * u64::from(width(from) + width(len)),
     }
 }
 
@@ -217,27 +222,19 @@ impl Plan {
         let mut places: Vec<u64> = numbers.iter().map(|number| (number >> shift) - (separator >> shift)).collect();
         places.dedup();
         let window = Window { long: long_gaps(&places, 0), numbers: &places, separator: 0 };
-        let (_, num_jumps) = window.bits(places.len(), 64);
-        let mut before: Vec<usize> = window.long[..num_jumps].iter().map(|long| long.1).collect();
-        before.sort_unstable();
-        let plan = Self::with_jumps(&places, &before, depth);
+        let num_jumps = window.bits(places.len(), 64).1 as usize;
+        let plan = Self::with_jumps(&places, &window.long[..num_jumps], depth);
         if plan.bits == u64::MAX { Self::with_jumps(&places, &[], depth) } else { plan }
     }
 
-    /// Returns the group with jumps before these entries.
-    fn with_jumps(places: &[u64], before: &[usize], depth: u32) -> Self {
-        // A gap of at least 1 is left, so that entries stay apart.
-        let spare = |entry: usize| {
-            let gap = places[entry] - entry.checked_sub(1).map_or(0, |before| places[before]);
-            gap.saturating_sub(1)
-        };
+    /// Returns the group with jumps in place of some gaps before entries.
+    fn with_jumps(places: &[u64], gaps: &[(u64, usize)], depth: u32) -> Self {
         let num = places.len() as u64;
-        let all: u64 = before.iter().map(|&entry| spare(entry)).sum();
-        let unit = unit(places[places.len() - 1] - all, num);
+        // A gap of at least 1 is left, so that entries stay apart.
+        let unit = unit(places[places.len() - 1] - gaps.iter().map(|gap| gap.0 - 1).sum::<u64>(), num);
         let (mut jumps, mut values, mut sum) = (Vec::new(), Vec::with_capacity(places.len()), 0);
-        let mut before = before.iter().copied().peekable();
         for (entry, &place) in places.iter().enumerate() {
-            let len = if before.next_if_eq(&entry).is_some() { spare(entry) >> unit } else { 0 };
+            let len = gaps.iter().find(|gap| gap.1 == entry).map_or(0, |gap| (gap.0 - 1) >> unit);
             if len > 0 {
                 sum += len << unit;
                 jumps.push((place - sum, len));
@@ -246,56 +243,41 @@ impl Plan {
         }
         let (code_bits, low_bits) = code(num, values[values.len() - 1]);
         let mut plan = Self { depth, low_bits, jumps, unit, bits: 0, values };
-        let (from_bits, len_bits) = plan.jump_bits();
-        // Fields of 63 bits are the widest.
-        let is_legal = from_bits.max(len_bits) < 64;
-        plan.bits = if is_legal { plan.head_bits().saturating_add(code_bits) } else { u64::MAX };
+        let (from, len) = plan.greatest_fields();
+        plan.bits = head_bits(plan.jumps.len() as u64, from, len).saturating_add(code_bits);
         plan
     }
 
-    /// Returns the widths of a jump's two fields.
-    fn jump_bits(&self) -> (u32, u32) {
-        let most = |of: fn(&(u64, u64)) -> u64| width(self.jumps.iter().map(of).max().unwrap_or(0));
-        (most(|jump| jump.0), most(|jump| jump.1))
-    }
-
-    fn head_bits(&self) -> u64 {
-        let (from_bits, len_bits) = self.jump_bits();
-        let each = u64::from(from_bits + len_bits);
-        HEAD_BITS + if self.jumps.is_empty() { 0 } else { JUMP_HEAD_BITS + self.jumps.len() as u64 * each }
+    /// Returns the greatest fields of jumps.
+    fn greatest_fields(&self) -> (u64, u64) {
+        self.jumps.iter().fold((0, 0), |most, jump| (jump.0.max(most.0), jump.1.max(most.1)))
     }
 
     /// Returns the bytes, as many as `len`, or, of the last group, as few as it needs.
     fn encode(&self, len: Option<usize>) -> Vec<u8> {
         let len = len.unwrap_or((self.bits.div_ceil(8) as usize).max(MIN_GROUP_LEN));
-        let mut group = std::vec![0; len];
-        let mut at = 0;
-        let mut put = |width: u32, value: u64| {
-            // In halves: a field of 63 bits does not lie in one word.
-            let low = width.min(32);
-            bits::write(&mut group, at, low, value & ((1 << low) - 1));
-            bits::write(&mut group, at + u64::from(low), width - low, value >> low);
-            at += u64::from(width);
-        };
-        put(NUM_BITS, self.values.len() as u64);
-        put(DEPTH_BITS, self.depth.into());
-        put(WIDTH_BITS, self.low_bits.into());
-        put(JUMPS_BITS, self.jumps.len() as u64);
+        let mut out = Out::of(len);
+        out.put(NUM_BITS, self.values.len() as u64);
+        out.put(DEPTH_BITS, self.depth.into());
+        out.put(WIDTH_BITS, self.low_bits.into());
+        out.put(JUMPS_BITS, self.jumps.len() as u64);
         if !self.jumps.is_empty() {
-            let (from_bits, len_bits) = self.jump_bits();
-            [from_bits, len_bits, self.unit].into_iter().for_each(|width| put(WIDTH_BITS, width.into()));
+            let (from, len) = self.greatest_fields();
+            let (from_bits, len_bits) = (width(from), width(len));
+            [from_bits, len_bits, self.unit].into_iter().for_each(|width| out.put(WIDTH_BITS, width.into()));
             self.jumps.iter().for_each(|&(from, len)| {
-                put(from_bits, from);
-                put(len_bits, len);
+                out.put(from_bits, from);
+                out.put(len_bits, len);
             });
         }
-        let (highs, low_bits) = (at, u64::from(self.low_bits));
-        let lows = len as u64 * 8 - self.values.len() as u64 * low_bits;
+        let (highs, lows) = (out.at, len as u64 * 8 - self.values.len() as u64 * u64::from(self.low_bits));
         for (entry, value) in (0..).zip(&self.values) {
-            bits::write(&mut group, highs + (value >> self.low_bits) + entry, 1, 1);
-            bits::write(&mut group, lows + entry * low_bits, self.low_bits, value & ((1 << self.low_bits) - 1));
+            out.at = highs + (value >> self.low_bits) + entry;
+            out.put(1, 1);
+            out.at = lows + entry * u64::from(self.low_bits);
+            out.put(self.low_bits, value & ((1 << self.low_bits) - 1));
         }
-        group
+        out.group
     }
 }
 

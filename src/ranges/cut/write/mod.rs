@@ -12,6 +12,7 @@ use self::plan::Planner;
 use super::bits::Bits;
 use super::code::{ByteCode, End, Side, Text};
 use super::params::{MAX_MARK_BYTES, Params, UNIT_LEN};
+use crate::bits::{self, MAX_FIELD_BITS};
 use crate::bytes;
 use crate::ranges::keys::Keys;
 use std::vec::Vec;
@@ -49,6 +50,37 @@ impl Source<'_> {
         let mut mark = [0; MAX_MARK_BYTES];
         bytes::put_u64(&mut mark, 0, number.swap_bytes());
         mark
+    }
+}
+
+/// A group that is being written.
+struct Out {
+    group: Vec<u8>,
+    /// The offset of the next field, in bits.
+    at: u64,
+}
+
+impl Out {
+    fn of(len: usize) -> Self {
+        Self { group: std::vec![0; len], at: 0 }
+    }
+
+    /// Writes a field of at most 63 bits.
+    fn put(&mut self, width: u32, value: u64) {
+        // In halves: the longest ones do not lie in one word.
+        let low = width.min(32);
+        bits::write(&mut self.group, self.at, low, value & ((1 << low) - 1));
+        bits::write(&mut self.group, self.at + u64::from(low), width - low, value >> low);
+        self.at += u64::from(width);
+    }
+
+    /// Writes the bits `from..end` of a string.
+    fn put_bits(&mut self, string: &Bits, mut from: u32, end: u32) {
+        while from < end {
+            let width = (end - from).min(MAX_FIELD_BITS);
+            self.put(width, string.at(from) & ((1 << width) - 1));
+            from += width;
+        }
     }
 }
 

@@ -2,9 +2,7 @@
 
 use super::plan::{EXTRA_UNIT, Leaves, Plan, needed, stored};
 use super::rice::{Code, zigzag};
-use super::{Source, Written, greatest};
-use crate::bits::{self, MAX_FIELD_BITS};
-use crate::ranges::cut::bits::{ALL_BITS, Bits};
+use super::{Out, Source, Written, greatest};
 use crate::ranges::cut::params::{MAX_MARK_BYTES, MIN_GROUP_LEN};
 use crate::ranges::cut::steps::{EXTRA_BITS, HEAD_BITS, LEN_BITS, LONGER_BITS, MAX_LEAVES, NUM_BITS, WIDTH_BITS};
 use std::vec;
@@ -19,37 +17,25 @@ const MAX_EXTRA: u32 = (1 << EXTRA_BITS) - 1;
 struct Writer<'a> {
     source: &'a Source<'a>,
     plan: &'a Plan,
-    group_len: usize,
+    leaves: &'a Leaves,
+    /// The bits of a group.
+    room: u64,
     /// The bits that are stored of all leaves before each, without `extra`.
-    before: Vec<u64>,
+    before: &'a [u64],
 }
 
 /// Writes the groups of a plan, and returns how much `extra` a budget of bits left for them.
 pub(super) fn write(source: &Source<'_>, plan: &Plan, budget: u64) -> (Written, u32) {
-    let (mut before, mut sum) = (Vec::with_capacity(plan.leaves.len() + 1), 0);
-    for leaf in 0..=plan.leaves.len() {
-        before.push(sum);
-        if leaf < plan.leaves.len() {
-            sum += u64::from(stored(&plan.leaves.differs, leaf, plan.least));
-        }
+    let (leaves, mut before) = (&plan.leaves, vec![0]);
+    for leaf in 0..leaves.len() {
+        before.push(before[leaf] + u64::from(stored(&leaves.differs, leaf, plan.least)));
     }
-    let mut writer = Writer { source, plan, group_len: 0, before };
-    let mut written = GROUP_LENS.into_iter().filter_map(|group_len| {
-        writer.group_len = group_len;
-        writer.write(budget)
-    });
-    written.next().expect("the longest groups have room for each leaf")
+    let mut rooms = GROUP_LENS.iter().map(|&len| 8 * len as u64);
+    let written = rooms.find_map(|room| Writer { source, plan, leaves, room, before: &before }.write(budget));
+    written.expect("the longest groups have room for each leaf")
 }
 
 impl Writer<'_> {
-    fn leaves(&self) -> &Leaves {
-        &self.plan.leaves
-    }
-
-    fn room(&self) -> u64 {
-        self.group_len as u64 * 8
-    }
-
     /// Writes all groups; `None` if a leaf does not fit into one.
     fn write(&self, budget: u64) -> Option<(Written, u32)> {
         let mark_bytes = self.mark_bytes(&self.starts(self.plan.extra, u32::MAX)?);
@@ -57,24 +43,24 @@ impl Writer<'_> {
         let (starts, extra) = self.fitting(budget, mark_bytes, marked)?;
         let (mut marks, mut groups) = (Vec::new(), Vec::new());
         for (group, &start) in starts.iter().enumerate() {
-            let end = starts.get(group + 1).copied().unwrap_or(self.leaves().len());
+            let end = starts.get(group + 1).copied().unwrap_or(self.leaves.len());
             if group > 0 {
-                let mark = self.source.mark(self.leaves().keys[start], self.leaves().differs[start]);
+                let mark = self.source.mark(self.leaves.keys[start], self.leaves.differs[start]);
                 marks.extend_from_slice(&mark[..mark_bytes]);
             }
             groups.extend(self.group(start, end, extra, marked));
         }
         marks.append(&mut groups);
-        Some((Written { payload: marks, mark_bytes, num: starts.len(), group_len: self.group_len }, extra))
+        Some((Written { payload: marks, mark_bytes, num: starts.len(), group_len: self.room as usize / 8 }, extra))
     }
 
     /// Returns the first leaves of groups that keep as much as the budget permits, and how much `extra` that is.
     fn fitting(&self, budget: u64, mark_bytes: usize, marked: u32) -> Option<(Vec<usize>, u32)> {
-        let each = self.room() + 8 * mark_bytes as u64;
+        let each = self.room + 8 * mark_bytes as u64;
         let fits = |extra: usize| {
             self.starts(extra as u32, marked).is_some_and(|starts| {
                 let last = starts[starts.len() - 1];
-                let taken = self.taken(last, self.leaves().len() - last, extra as u32, marked);
+                let taken = self.taken(last, self.leaves.len() - last, extra as u32, marked);
                 (starts.len() as u64 - 1) * each + taken <= budget
             })
         };
@@ -90,16 +76,16 @@ impl Writer<'_> {
     /// Returns the first leaves of groups in which each leaf keeps `extra` 16ths of a bit more than it needs; `None` if a
     /// leaf does not fit into one.
     fn starts(&self, extra: u32, marked: u32) -> Option<Vec<usize>> {
-        let differs = &self.leaves().differs;
+        let differs = &self.leaves.differs;
         let (mut starts, mut first, mut guess) = (vec![0], 0, 64);
         loop {
-            let fits = |num: usize| self.taken(first, num, extra, marked) <= self.room();
-            let num = greatest(guess, (self.leaves().len() - first).min(MAX_LEAVES), fits).max(1);
+            let fits = |num: usize| self.taken(first, num, extra, marked) <= self.room;
+            let num = greatest(guess, (self.leaves.len() - first).min(MAX_LEAVES), fits).max(1);
             guess = num;
-            if num == 1 && self.taken(first, 1, 0, marked) > self.room() {
+            if num == 1 && self.taken(first, 1, 0, marked) > self.room {
                 return None;
             }
-            if first + num == self.leaves().len() {
+            if first + num == self.leaves.len() {
                 return Some(starts);
             }
             // The last of the shortest separators.
@@ -113,12 +99,12 @@ impl Writer<'_> {
 
     /// Returns the number of bits of leaves and of what they have in common, without `extra`.
     fn bits(&self, first: usize, num: usize) -> u64 {
-        self.before[first + num] - self.before[first] + Code::of(&self.leaves().differs[first + 1..first + num]).bits
+        self.before[first + num] - self.before[first] + Code::of(&self.leaves.differs[first + 1..first + num]).bits
     }
 
     /// Returns the number of bits of a separator after its mark.
     fn more(&self, first: usize, marked: u32) -> u32 {
-        if first == 0 { 0 } else { u32::from(self.leaves().differs[first]).saturating_sub(marked) }
+        if first == 0 { 0 } else { u32::from(self.leaves.differs[first]).saturating_sub(marked) }
     }
 
     fn head_bits(&self, first: usize, marked: u32) -> u64 {
@@ -139,7 +125,7 @@ impl Writer<'_> {
 
     /// Returns how many bits leaves keep beyond those that they need, and the eighths of them that keep one more.
     fn beyond(&self, start: usize, end: usize, left: usize) -> (u32, usize) {
-        let (leaves, num) = (self.leaves(), end - start);
+        let (leaves, num) = (self.leaves, end - start);
         // All keys of a leaf have the bits that are kept.
         let spare = |leaf| u32::from(leaves.shared[leaf]) - needed(&leaves.differs, leaf, self.plan.least);
         let limit = (start..end).map(spare).min().unwrap_or(0).min(MAX_EXTRA);
@@ -150,18 +136,18 @@ impl Writer<'_> {
 
     /// Returns the bytes of a group of the leaves `start..end`.
     fn group(&self, start: usize, end: usize, planned: u32, marked: u32) -> Vec<u8> {
-        let (leaves, least) = (self.leaves(), self.plan.least);
+        let (leaves, least) = (self.leaves, self.plan.least);
         let (num, is_last) = (end - start, end == leaves.len());
         let code = Code::of(&leaves.differs[start + 1..end]);
         // The last group takes no more than its share.
         let share = if is_last { self.taken(start, num, planned, marked) } else { u64::MAX };
-        let room = share.min(self.room());
+        let room = share.min(self.room);
         let taken = self.taken(start, num, 0, marked);
         let (extra, eighths) = self.beyond(start, end, (room - taken) as usize);
         let longer = (eighths * num).div_ceil(8);
         let all = taken + (extra as usize * num + longer) as u64;
-        let len = if is_last { (all.div_ceil(8) as usize).max(MIN_GROUP_LEN) } else { self.group_len };
-        let mut out = Out { group: vec![0; len], at: 0 };
+        let len = if is_last { (all.div_ceil(8) as usize).max(MIN_GROUP_LEN) } else { self.room as usize / 8 };
+        let mut out = Out::of(len);
         let more = self.more(start, marked);
         for (width, value) in [
             (NUM_BITS, num as u32),
@@ -197,28 +183,5 @@ impl Writer<'_> {
             out.put_bits(&string, if has_zero { next } else { differs }, kept);
         }
         out.group
-    }
-}
-
-/// A group that is written.
-struct Out {
-    group: Vec<u8>,
-    at: u64,
-}
-
-impl Out {
-    fn put(&mut self, width: u32, value: u64) {
-        bits::write(&mut self.group, self.at, width, value);
-        self.at += u64::from(width);
-    }
-
-    /// Writes the bits `from..end` of a string.
-    fn put_bits(&mut self, string: &Bits, mut from: u32, end: u32) {
-        debug_assert!(end <= ALL_BITS - 64);
-        while from < end {
-            let width = (end - from).min(MAX_FIELD_BITS);
-            self.put(width, string.at(from) & ((1 << width) - 1));
-            from += width;
-        }
     }
 }

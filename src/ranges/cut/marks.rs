@@ -36,12 +36,6 @@ impl<'a> Groups<'a> {
         Self { params: *params, marks, groups, num: params.num_groups as usize }
     }
 
-    /// Returns whether groups are of gaps.
-    #[inline(always)]
-    pub(crate) fn are_gaps(&self) -> bool {
-        self.params.is_gaps
-    }
-
     /// The number of bits that marks have.
     #[inline(always)]
     fn mark_bits(&self) -> u32 {
@@ -69,7 +63,7 @@ impl<'a> Groups<'a> {
 
     /// Returns the number of leaves, or of values.
     pub(crate) fn num_leaves(&self) -> u64 {
-        let count = if self.are_gaps() { gaps::num_values } else { steps::num_leaves };
+        let count = if self.params.is_gaps { gaps::num_values } else { steps::num_leaves };
         (0..self.num).map(|group| count(self.group(group))).sum()
     }
 
@@ -100,21 +94,15 @@ impl<'a> Groups<'a> {
         let group = self.holding(number);
         // Groups whose mark is the beginning of the text may have separators above it.
         match group > 0 && self.mark(group) == self.marked(number) {
-            true => self.settle(text),
+            true => self.last(|group| self.reaches(group, text)),
             false => group,
         }
-    }
-
-    /// Does what [`Groups::find`] does, by all bits of separators.
-    #[cold]
-    fn settle(&self, text: &mut Text<'_>) -> usize {
-        self.last(|group| self.reaches(group, text))
     }
 
     /// Returns the bits of a separator that follow its mark.
     #[inline(always)]
     fn more(&self, group: usize) -> Option<Stored> {
-        if self.are_gaps() { None } else { steps::more(self.group(group), self.mark_bits()) }
+        if self.params.is_gaps { None } else { steps::more(self.group(group), self.mark_bits()) }
     }
 
     /// Compares the bits of a separator after its mark with a string that begins with the mark.

@@ -1,7 +1,7 @@
 //! What neighbouring keys have in common.
 
 use crate::ranges::cut::bits::ALL_BITS;
-use crate::ranges::cut::code::ByteCode;
+use crate::ranges::cut::code::{ByteCode, End, Side, Text};
 use crate::ranges::keys::{Keys, common_len};
 use std::vec::Vec;
 
@@ -37,22 +37,19 @@ pub(super) fn common_bits(keys: &Keys, prefix_len: usize, code: ByteCode<'_>, co
                 starts.get(bytes).copied().unwrap_or(ALL_BITS)
             }
         };
-        let differs = match (before.get(bytes), key.get(bytes)) {
+        let common = match (before.get(bytes), key.get(bytes)) {
             (Some(&a), Some(&b)) => {
                 let [a, b] = [a, b].map(|byte| code.after(byte_before(bytes), byte).0);
-                (a ^ b).trailing_zeros()
+                start.saturating_add((a ^ b).trailing_zeros())
             }
             // Zeros follow the end of the one before.
             _ => {
-                let of_byte = |at: usize| code.after(byte_before(at), key[at]);
-                let one = (bytes..key.len().min(bytes + ALL_BITS as usize)).find(|&at| of_byte(at).0 != 0);
-                one.map_or(ALL_BITS, |one| {
-                    (bytes..one).map(|at| of_byte(at).1).sum::<u32>() + of_byte(one).0.trailing_zeros()
-                })
+                let string = |bytes| *Text::new(&End { code, bytes, side: Side::Lower }).reach(ALL_BITS);
+                string(before).common_len(&string(key))
             }
         };
         before = key;
-        if index == 0 { 0 } else { start.saturating_add(differs).min(ALL_BITS) as u16 }
+        if index == 0 { 0 } else { common.min(ALL_BITS) as u16 }
     };
     commons.iter().enumerate().map(&mut of).collect()
 }

@@ -81,7 +81,7 @@ fn nothing_is_stored_after_the_ends_of_keys() {
     for bits in [8.0, 14.0, 200.0] {
         let block = built(&keys, bits);
         let filter = opened(&block);
-        assert!(filter.bits_per_key().is_some_and(|bits| bits < 5.5), "{filter:?}");
+        assert!(filter.bits_per_key().is_some_and(|bits| bits < 3.0), "{filter:?}");
         assert!(keys.iter().all(|key| filter.may_contain(key)));
         assert!(!deleted.iter().any(|id| filter.may_contain(&id.to_be_bytes())));
     }

@@ -47,8 +47,10 @@ const LEAST_COST: u64 = 2;
 const CAP: u32 = 3;
 /// The shares of keys that plans join, in 40ths.
 const SHARES: [usize; 13] = [1, 2, 3, 4, 5, 6, 8, 12, 17, 23, 29, 35, 40];
-/// Leaves are joined, and more of them, if that leaves at most this share of what passes.
+/// Leaves are joined if that leaves at most this share of what passes; no more are tried if so many times as many pass as by
+/// the best plan.
 const WORTH: f64 = 0.97;
+const WORSE: f64 = 1.1;
 
 /// What a group takes besides its leaves, about, with what is left over.
 const GROUP_COST: u64 = HEAD_BITS as u64 + 12;
@@ -107,7 +109,7 @@ impl Planner<'_> {
 
     /// Looks for plans with joined leaves by which less than `goal` pass.
     fn join(&self, least: u8, goal: &mut f64, best: &mut Plan) {
-        let (nodes, mut joined, mut before) = (nodes(self.commons), Joined::new(self.commons), f64::INFINITY);
+        let (nodes, mut joined) = (nodes(self.commons), Joined::new(self.commons));
         let has_room =
             |node: &&Node| u32::from(node.own) >= CAP + 2 && u32::from(node.common) >= u32::from(least) + CAP;
         let mut left = nodes.iter().filter(has_room);
@@ -118,10 +120,9 @@ impl Planner<'_> {
             let leaves = Leaves::of(self.commons, joined.firsts());
             let plan = self.judge(leaves, joined.pairs_from, (CAP + 1) * EXTRA_UNIT, least);
             let room = plan.free / i64::from(EXTRA_UNIT);
-            let is_last = room > 0 && plan.share > before || room > i64::from(CAP) + 1;
-            before = plan.share;
+            let is_last = room > 0 && plan.share > *goal * WORSE || room > i64::from(CAP) + 1;
             if plan.free >= 0 && plan.share < *goal {
-                (*goal, *best) = (plan.share * WORTH, plan);
+                (*goal, *best) = (plan.share, plan);
             }
             if is_last {
                 return;

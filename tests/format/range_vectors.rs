@@ -58,12 +58,26 @@ fn text(lower: Bound<Bytes<'_>>, upper: Bound<Bytes<'_>>) -> String {
 #[test]
 fn range_vectors() {
     let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect::<Vec<_>>();
-    let squares: Vec<String> = (0..200).map(|i: u32| format!("n{}", i * i)).collect();
+    let cubes: Vec<String> = (0..1_500).map(|i: u64| format!("c{}", i * i * i)).collect();
+    let policy = RangePolicy::with_bits_per_key(14.0).expect("legal");
+    // Ten a day, of five days.
+    let time = |seconds: u64| (1_700_000_000 + seconds).to_be_bytes();
+    let times: Vec<_> = (0..50).map(|i| time(i / 10 * 86_400 + i % 10 * 60)).collect();
+    let spans = [(0, 0), (8, 50), (540, 540), (548, 86_390), (548, 86_400), (4_000, 80_000), (700, 200_000)];
+    let spans = spans.map(|(from, to)| [time(from), time(to)]);
+    let of_times: Vec<_> = spans.iter().map(|[from, to]| (Included(&from[..]), Included(&to[..]))).collect();
     let lines = [
         line("none", 20.0, &[], &[(Unbounded, Unbounded), (Included("b"), Included("a"))], &[""]),
         line("words", 192.0, &texts(&["ant", "ape", "apple"]), WORDS, &["", "a", "ap", "app", "aq", "b"]),
         line("ends", 160.0, &texts(&["", "\0", "a", "a\0b"]), ENDS, &["a", "b"]),
-        line("squares", 12.0, &squares, SQUARES, &["n", "n4", "n40", "n1/", "n1z", "o"]),
+        line("code", 14.0, &cubes, CUBES, &["-", "c", "c-", "c1", "c10", "c1000/", "c1:", "d"]),
+        lines_of(
+            "gaps",
+            policy,
+            &times.iter().map(|time| &time[..]).collect::<Vec<_>>(),
+            &of_times,
+            &[b"", &time(0)[..6], &[1]],
+        ),
     ];
     compare("range", &lines.concat());
 }
@@ -208,14 +222,16 @@ const ENDS: &[Range] = &[
     (Included("b"), Unbounded),
 ];
 
-const SQUARES: &[Range] = &[
-    (Included("n"), Excluded("n0")),
-    (Included("n0"), Included("n0")),
-    (Included("n10"), Included("n100")),
-    (Included("n1x"), Included("n1z")),
-    (Included("n1x"), Included("n2")),
-    (Included("n10/"), Included("n100")),
-    (Included("n101"), Included("n102")),
-    (Included("m"), Included("o")),
-    (Included("n99"), Unbounded),
+const CUBES: &[Range] = &[
+    (Included("c0"), Included("c0")),
+    (Unbounded, Excluded("c0")),
+    (Included("c100"), Excluded("c1000")),
+    (Included("c1001"), Included("c1028")),
+    (Included("c1/"), Included("c10")),
+    (Excluded("c132650"), Excluded("c132651")),
+    (Included("c132652"), Included("c1330")),
+    (Included("c99897344"), Included("c999")),
+    (Included("c9:"), Unbounded),
+    (Included("c1x"), Included("c1z")),
+    (Included("b"), Included("d")),
 ];

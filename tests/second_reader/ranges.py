@@ -1,177 +1,27 @@
 """Range filters [16], format/ranges.md: reader and writer.
 
-A part of filterblock.py, under its rule: changed for format-spec.md, never for the library. It decodes all leaves and
-answers by the definition [16.4], where the library goes down from the root.
+A part of filterblock.py, under its rule: changed for format-spec.md, never for the library. It decodes all groups and
+answers by what their leaves and values mean, where the document and the library search two groups.
 """
 from __future__ import annotations
 
 import os
 import struct
-from dataclasses import dataclass, field
-from typing import Callable, Iterable, Optional, Union
+from bisect import bisect_left
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Iterable, NamedTuple, Optional, Union
 
 import filterblock as fb
 import integers
+from cuts import Choices, Code, Decoder, Gaps, Steps, number_of
 from kinds import Damaged, Mismatch, Newer, U32, Unwritable
 
-MOST_DEPTH, MOST_CODE, MOST_PREFIX, FANOUT, MARK = 1023, 12, 2**16 - 1, 64, 16
-ENDLESS = 1 << 10  # more than are compared
-PARAMS = struct.Struct("<BBHHHI")
-
-
-# --------------------------------------------------------------------------------- strings of bits, as text of 0 and 1
-
-def bits_of(data: bytes) -> str:
-    """Bit i of the bytes is character i."""
-    return format(int.from_bytes(data, "little") | 1 << 8 * len(data), "b")[:0:-1]
-
-
-def bytes_of(bits: str) -> bytes:
-    """The inverse, with zeros up to the next byte."""
-    return int("0" + bits[::-1], 2).to_bytes((len(bits) + 7) // 8, "little")
-
-
-def number_at(bits: str, at: int, width: int) -> int:
-    """A field [1]; bits behind the end are 0 [16.4]."""
-    return int("0" + bits[at:at + width][::-1], 2)
-
-
-def field_of(number: int, width: int) -> str:
-    return format(number | 1 << width, "b")[:0:-1]
-
-
-def padded(bits: str) -> str:
-    return bits + "0" * (-len(bits) % 8)
-
-
-def in_common(a: str, b: str) -> int:
-    """How many bits two strings have in common, as far as both go."""
-    return len(os.path.commonprefix((a, b)))
-
-
-# ---------------------------------------------------------------------------------------------------- parameters
-
-@dataclass(frozen=True)
-class Choices:
-    """What is left to the writer [16.5], but for which keys are joined."""
-    table: Optional[bytes]
-    end_len: int
-    extra: int
-    least: int
-    longer: int
-    depth: int
-    codes: tuple[str, ...] = field(init=False, repr=False, compare=False)  # of each byte value [16.1], "" for none
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "codes", codes_of(self.table, self.end_len))
-
-    def kept(self, i: int, common: int, is_joined: bool) -> int:
-        """kept(i) [16.2], where `common` is m."""
-        if is_joined:
-            return max(common + 1, self.least)
-        return min(max(common + 1 + self.extra, self.least + (i % FANOUT < self.longer)), self.depth)
-
-    def string(self, rest: bytes) -> str:
-        """The bits of bytes behind the prefix, all of which have some."""
-        return "".join(self.codes[byte] for byte in rest)
-
-
-def codes_of(table: Optional[bytes], end_len: int) -> tuple[str, ...]:
-    """[16.1]"""
-    if table is None:
-        return tuple(format(byte, "08b") for byte in range(256))
-    lengths = [table[v // 2] >> 4 * (v % 2) & 15 for v in range(256)]
-    taken = 1 << MOST_CODE - end_len if end_len else 0
-    codes = []
-    for width in lengths:
-        if width > MOST_CODE:
-            raise Damaged("range: length of a byte")
-        step = 1 << MOST_CODE - width
-        if width and (taken % step or taken >= 1 << MOST_CODE):
-            raise Damaged("range: table")
-        codes.append(field_of(taken // step, width)[::-1] if width else "")
-        taken += step if width else 0
-    if taken != 1 << MOST_CODE:
-        raise Damaged("range: table")
-    return tuple(codes)
-
-
-def levels_of(num_leaves: int) -> list[int]:
-    """How many entries each level has: leaves, groups of leaves, and so on up to the root's."""
-    counts = [num_leaves]
-    while counts[-1] > FANOUT:
-        counts.append(-(-counts[-1] // FANOUT))
-    return counts
+COUNTED, EXCLUDABLE, MOST_PREFIX, LEAST_GROUP = 1088, 1152, 2**16 - 1, 4
+PARAMS = struct.Struct("<BBBBHBBI")
 
 
 # -------------------------------------------------------------------------------------------------------- reader
-
-class Decoder:
-    """Reads the groups one after another, as they are stored."""
-
-    def __init__(self, f: RangeFilter, p: Choices) -> None:
-        self.f, self.p, self.bits, self.at = f, p, bits_of(f.payload), 8 * f.start
-        self.leaves: list[str] = []
-        self.joined: list[bool] = []
-        self.decode_leaves(self.group_firsts())
-        self.padded = [(leaf.ljust(p.depth, "0"), leaf) for leaf in self.leaves]
-
-    def number(self, width: int) -> int:
-        self.at += width
-        return number_at(self.bits, self.at - width, width)
-
-    def string(self, length: int) -> str:
-        self.at += length
-        return self.bits[self.at - length:self.at].ljust(length, "0")
-
-    def head(self) -> tuple[int, int]:
-        return self.number(10), self.number(6)
-
-    def column(self, head: tuple[int, int], count: int) -> list[int]:
-        return [head[0] + self.number(head[1]) for _ in range(count)]
-
-    def align(self) -> None:
-        self.at += -self.at % 8
-
-    def group_firsts(self) -> list[str]:
-        """The strings of the first leaves of all groups of leaves."""
-        firsts = [self.string(self.f.first_len)]
-        self.align()
-        for count in reversed(levels_of(self.f.num_leaves)[1:]):
-            entries: list[str] = []
-            for g, first in enumerate(firsts):
-                k = min(FANOUT, count - FANOUT * g)
-                self.number(40)
-                place_width = self.number(8)
-                heads = self.head(), self.head()
-                self.at += (MARK + place_width) * (k - 1)
-                common, stored = (self.column(head, k - 1) for head in heads)
-                entries.append(first)
-                for c, length in zip(common, stored):
-                    entries.append(entries[-1][:c] + "1" + self.string(length))
-                self.align()
-            firsts = entries
-        return firsts
-
-    def decode_leaves(self, firsts: list[str]) -> None:
-        for g, first in enumerate(firsts):
-            i = FANOUT * g
-            k = min(FANOUT, self.f.num_leaves - i)
-            common = self.column(self.head(), k)
-            joined = [bool(self.number(self.f.has_joined)) for _ in range(k)]
-            self.leaves.append(first)
-            for j in range(1, k):
-                c, following = common[j - 1], common[j]
-                kept = self.p.kept(i + j, max(c, following), joined[j])
-                is_left_out = c < following < kept
-                rest = self.string(kept - c - 1 - is_left_out)
-                if is_left_out:
-                    at = following - c - 1
-                    rest = rest[:at] + "0" + rest[at:]
-                self.leaves.append(self.leaves[-1][:c] + "1" + rest)
-            self.joined += joined
-            self.align()
-
 
 @dataclass(frozen=True)
 class Bound:
@@ -189,17 +39,25 @@ class RangeFilter:
     payload: bytes = b""
     choices: Optional[Choices] = None
     prefix: bytes = b""
-    has_joined: bool = False
-    num_leaves: int = 0
-    first_len: int = 0
-    start: int = 0  # of the bits of leaf 0, in the payload
-    _decoded: Optional[Decoder] = field(default=None, init=False, repr=False, compare=False)
+    num_groups: int = 0
 
-    def decoded(self) -> Decoder:
-        if not self._decoded:
-            assert self.choices
-            self._decoded = Decoder(self, self.choices)
-        return self._decoded
+    @cached_property
+    def decoder(self) -> Decoder:
+        assert self.choices
+        return Decoder(self.choices, self.payload, len(self.prefix) + len(self.choices.code.data), self.num_groups)
+
+    @cached_property
+    def leaves(self) -> list[tuple[str, str]]:
+        """With zeros behind it, and as it is."""
+        return [(full(leaf, "0"), leaf) for g in range(self.num_groups) for leaf in self.decoder.leaves(g)]
+
+    @cached_property
+    def numbers(self) -> list[tuple[int, int]]:
+        return [each for g in range(self.num_groups) for each in self.decoder.numbers(g)]
+
+    @property
+    def num_leaves(self) -> int:
+        return sum(group.num_leaves for group, _ in self.decoder.groups) if self.choices else 0
 
     def may_contain(self, lower: Bound, upper: Bound) -> bool:
         """The answer for a range [16, 16.4]."""
@@ -207,54 +65,60 @@ class RangeFilter:
             return True
         if self.choices is None:
             return False
-        low, high = lower_string(self.choices, self.prefix, lower), upper_string(self.choices, self.prefix, upper)
-        if low is None or high is None:
+        code = self.choices.code
+        low, high = lower_string(code, self.prefix, lower), upper_string(code, self.prefix, upper)
+        return low is not None and high is not None and self.overlaps(self.choices, low, high)
+
+    def overlaps(self, p: Choices, low: str, high: str) -> bool:
+        """Whether a leaf or a value is in or around [low, high]."""
+        first, last = number_of(low), number_of(high)
+        if first > last:
             return False
-        length, depth = max(len(low), len(high)), self.choices.depth
-        if low.ljust(length, low[-1]) > high.ljust(length, high[-1]):
-            return False
-        low, high = low[:depth], high[:depth]
-        return any(leaf <= high and (leaf >= low or low.startswith(own)) for leaf, own in self.decoded().padded)
+        if p.is_gaps:
+            return any(of[0] <= last and of[1] >= first for of in self.numbers)
+        return any(low.startswith(leaf) or low <= zeros <= high for zeros, leaf in self.leaves)
 
     def may_contain_prefix(self, prefix: bytes) -> bool:
         return self.may_contain(Bound(prefix), Bound(prefix, is_prefix=True))
 
 
-def string_of(p: Choices, rest: bytes, is_upper: bool, tail: str) -> str:
+def full(string: str, tail: str) -> str:
+    """With what follows without end."""
+    return string.ljust(EXCLUDABLE + 64, tail)
+
+
+def string_of(code: Code, rest: bytes, is_upper: bool, tail: str) -> str:
     """The string of a bound's bytes behind the prefix, and of what follows."""
-    string = ""
-    for byte in rest:
-        if not p.codes[byte]:
-            others: Iterable[int] = reversed(range(byte)) if is_upper else range(byte + 1, 256)
-            near = next((p.codes[other] for other in others if p.codes[other]), "")
-            return string + near + ("1" if is_upper == bool(near) else "0") * ENDLESS
-        string += p.codes[byte]
-        if len(string) >= p.depth:
-            break
-    return string + tail * ENDLESS
+    string, byte, place = code.string(rest, COUNTED)
+    if byte is None:
+        return full(string, tail)
+    others: Iterable[int] = reversed(range(byte)) if is_upper else range(byte + 1, 256)
+    near = next((bits for other in others if (bits := code.bits[place][other]) is not None), None)
+    return full(string + (near or ""), "1" if is_upper == (near is not None) else "0")
 
 
-def lower_string(p: Choices, prefix: bytes, bound: Bound) -> Optional[str]:
+def lower_string(code: Code, prefix: bytes, bound: Bound) -> Optional[str]:
     """L, or None if the bound is above all keys."""
     key = bound.key
     if key is None or key < prefix:
-        return "0" * ENDLESS
-    return string_of(p, key[len(prefix):], False, "0") if key.startswith(prefix) else None
+        return full("", "0")
+    return string_of(code, key[len(prefix):], False, "0") if key.startswith(prefix) else None
 
 
-def upper_string(p: Choices, prefix: bytes, bound: Bound) -> Optional[str]:
+def upper_string(code: Code, prefix: bytes, bound: Bound) -> Optional[str]:
     """U, or None if the bound is below all keys."""
     key = bound.key
     if key is None or key > prefix and not key.startswith(prefix) or bound.is_prefix and prefix.startswith(key):
-        return "1" * ENDLESS
-    if key < prefix or bound.is_excluded and key == prefix:
+        return full("", "1")
+    if key < prefix:
         return None
     rest = key[len(prefix):]
-    if bound.is_excluded and all(p.codes[byte] for byte in rest):
-        string = p.string(rest)
-        if len(string) <= p.depth and "1" in p.codes[rest[-1]]:
-            return format(int(string, 2) - 1, f"0{len(string)}b") + "1" * ENDLESS
-    return string_of(p, rest, True, "1" if bound.is_prefix else "0")
+    string, byte, _ = code.string(rest, EXCLUDABLE + 1)
+    ends_in_one = not rest or "1" in (code.bits[code.string(rest[:-1], EXCLUDABLE + 1)[2]][rest[-1]] or "")
+    if bound.is_excluded and byte is None and len(string) <= EXCLUDABLE and ends_in_one:
+        last = string.rfind("1")
+        return None if last < 0 else full(string[:last] + "0", "1")
+    return string_of(code, rest, True, "1" if bound.is_prefix else "0")
 
 
 AnyFilter = Union[RangeFilter, integers.IntegerFilter]
@@ -298,127 +162,156 @@ def open_range(data: bytes, context: int = 0) -> AnyFilter:
         return RangeFilter(0, context)
     if params[1] & integers.IS_INTEGERS:
         return integers.open_integers(params, num_entries, context, payload)
-    extra, flags, least, depth, prefix_len, num_leaves = PARAMS.unpack(params)
-    least, longer, has_table, end_len = least & 1023, least >> 10, flags & 1, flags >> 4
-    if flags & 0b1000:
+    return open_cut_keys(params, num_entries, context, payload)
+
+
+def open_cut_keys(params: bytes, num_entries: int, context: int, payload: bytes) -> RangeFilter:
+    """The checks of the last rows of [11]."""
+    group_units, is_gaps, mark_bytes, num_classes, prefix_len, num_columns, least, num_groups = PARAMS.unpack(params)
+    if is_gaps > 1:
         raise Newer("reserved")
-    if (depth > MOST_DEPTH or extra > depth or least > depth or not 1 <= num_leaves <= num_entries
-            or end_len > (MOST_CODE if has_table else 0)):
+    if not (1 <= group_units <= 16 and 1 <= mark_bytes <= 8 and num_classes <= 16
+            and 1 <= num_groups <= num_entries) or num_columns and not num_classes or least and is_gaps:
         raise Damaged("range: params")
-    at = prefix_len + 128 * has_table
-    if len(payload) < at + 2:
+    at = prefix_len + (384 + 2 * num_classes * (num_columns + 1) if num_classes else 0)
+    group_len = 32 * group_units
+    last = len(payload) - at - (num_groups - 1) * (mark_bytes + group_len)
+    if not LEAST_GROUP <= last <= group_len:
         raise Damaged("range: length of the payload")
-    first_len = int.from_bytes(payload[at:at + 2], "little")
-    if first_len > depth or len(payload) < at + 2 + (first_len + 7) // 8:
-        raise Damaged("range: first_len")
-    table = payload[prefix_len:at] if has_table else None
-    return RangeFilter(num_entries, context, payload, Choices(table, end_len, extra, least, longer, depth),
-                       payload[:prefix_len], bool(flags & 2), num_leaves, first_len, at + 2)
+    code = Code(payload[prefix_len:at], num_classes, num_columns)
+    choices = Choices(code, group_units, bool(is_gaps), mark_bytes, least)
+    return RangeFilter(num_entries, context, payload, choices, payload[:prefix_len], num_groups)
 
 
 # -------------------------------------------------------------------------------------------------------- writer
 
-def column_head(numbers: list[int]) -> tuple[str, Callable[[], str]]:
-    """The head of a column of these, and what makes their fields."""
-    least = min(numbers, default=0)
-    width = (max(numbers, default=0) - least).bit_length()
-    return field_of(least, 10) + field_of(width, 6), lambda: "".join(field_of(n - least, width) for n in numbers)
+def bytes_of(bits: str) -> bytes:
+    """Bytes of which character i is bit i, with zeros up to the next one."""
+    return int("0" + bits[::-1], 2).to_bytes((len(bits) + 7) // 8, "little")
 
 
-def leaf_groups(p: Choices, strings: list[str], joined: list[bool]) -> tuple[list[str], list[str]]:
-    """The leaves of these strings of first keys, and their groups."""
-    common = [0, *map(in_common, strings, strings[1:]), 0]
-    leaves, groups = [], []
-    for i, string in enumerate(strings):
-        is_all = joined[i] and len(strings) == 1
-        kept = p.least if is_all else p.kept(i, max(common[i:i + 2]), joined[i])
-        leaves.append(string[:kept])
-    for i in range(0, len(leaves), FANOUT):
-        end = min(i + FANOUT, len(leaves))
-        head, fields = column_head(common[i + 1:end + 1])
-        group = head + fields() + ("".join("01"[j] for j in joined[i:end]) if any(joined) else "")
-        for j in range(i + 1, end):
-            leaf, c, following = leaves[j], common[j], common[j + 1]
-            group += leaf[c + 1:following] + leaf[following + 1:] if c < following < len(leaf) else leaf[c + 1:]
-        groups.append(padded(group))
-    return leaves, groups
+def field_of(number: int, width: int) -> str:
+    if number >> width:
+        raise Unwritable("a field that is too narrow")
+    return format(number, f"0{width}b")[::-1][:width]
 
 
-def inner_groups(entries: list[str], places: list[int]) -> list[str]:
-    """The groups of a level above the leaves, whose entries' groups are at these offsets."""
-    groups = []
-    for i in range(0, len(entries), FANOUT):
-        own, offsets = entries[i:i + FANOUT], [place - places[i] for place in places[i + 1:i + FANOUT]]
-        common = [in_common(*pair) for pair in zip(own, own[1:])]
-        rest = [entry[c + 1:] for entry, c in zip(own[1:], common)]
-        place_width, least = max(offsets, default=0).bit_length(), min(common, default=0)
-        (head, fields), (rest_head, rest_fields) = column_head(common), column_head([len(bits) for bits in rest])
-        marks = "".join(entry[least:least + MARK].ljust(MARK, "0")[::-1] for entry in own[1:])
-        groups.append(padded(
-            field_of(places[i], 40) + field_of(place_width, 8) + head + rest_head + marks
-            + "".join(field_of(offset, place_width) for offset in offsets) + fields() + rest_fields() + "".join(rest)))
-    return groups
+def in_common(a: str, b: str) -> int:
+    """How many bits two strings have in common, as far as both go."""
+    return len(os.path.commonprefix((a, b)))
 
 
-def build_ranges(p: Choices, prefix: bytes, strings: list[str], joined: list[bool]) -> bytes:
-    """The payload of leaves of which these are the strings of their first keys, and whether they are joined [16.3]."""
-    leaves, groups = leaf_groups(p, strings, joined)
-    levels, firsts = [groups], [leaves[::FANOUT]]
-    while len(levels[-1]) > 1:  # as if each level began at 0: their lengths depend on differences of offsets alone
-        levels.append(inner_groups(firsts[-1], offsets_of(levels[-1], 0)))
-        firsts.append(firsts[-1][::FANOUT])
-    head = prefix + (p.table or b"") + len(leaves[0]).to_bytes(2, "little") + bytes_of(leaves[0])
-    start = len(head)
-    for level in reversed(range(1, len(levels))):
-        start += sum(map(len, levels[level])) // 8
-        levels[level] = inner_groups(firsts[level - 1], offsets_of(levels[level - 1], start))
-    return head + bytes_of("".join(map("".join, reversed(levels))))
+class Group(NamedTuple):
+    """What a writer chooses of a group: the first keys of its leaves, or of it. A jump's `from` is a value's number."""
+    head: Union[Steps, Gaps]
+    firsts: list[int]
 
 
-def offsets_of(groups: list[str], start: int) -> list[int]:
-    offsets = [start]
-    for group in groups[:-1]:
-        offsets.append(offsets[-1] + len(group) // 8)
-    return offsets
+def steps_of(p: Choices, group: Group, strings: list[str], end: int, lengths: tuple[int, int]) -> tuple[str, str]:
+    """What follows the head of a group of steps from its beginning on, and what is up to its end; `lengths` are those
+    of its separator and the next one."""
+    steps, of, leaves = group.head, [strings[first] for first in group.firsts], ""
+    assert isinstance(steps, Steps)
+    lcp = [lengths[0] - 1, *map(in_common, of, of[1:]), lengths[1] - 1]
+    zigzag = [2 * (c - steps.centre) if c >= steps.centre else 2 * (steps.centre - c) - 1 for c in lcp[1:-1]]
+    low = "".join(field_of(z & (1 << steps.low_bits) - 1, steps.low_bits) for z in zigzag)
+    for i, (string, after) in enumerate(zip(of, [*group.firsts[1:], end])):
+        kept, following = steps.kept(i, lcp, p.least), lcp[i + 1]
+        if strings[after - 1][:kept] != string[:kept]:
+            raise Unwritable("keys of a leaf that differ in its bits")
+        is_left_out = lcp[i] < following
+        own = string[lcp[i] + 1:following] + string[following + 1:kept] if is_left_out else string[lcp[i] + 1:kept]
+        leaves = own + leaves
+    return low + "".join("0" * (z >> steps.low_bits) + "1" for z in zigzag), leaves
 
 
-def write_range(p: Optional[Choices], keys: list[bytes], joined: dict[int, int], context: int = 0) -> bytes:
-    """The block of sorted, distinct keys. `joined` has the first key of each leaf that is joined, and the end of its
-    keys."""
+def gaps_of(gaps: Gaps, numbers: list[int], base: int) -> tuple[str, str]:
+    """The whole group."""
+    values, jumps = sorted({(number >> gaps.shift) - (base >> gaps.shift) for number in numbers}), []
+    for at, units in gaps.jumps:
+        values = values[:at] + [value - (units << gaps.unit) for value in values[at:]]
+        jumps.append((values[at], units))
+    if sorted({value for value in values if value >= 0}) != values:
+        raise Unwritable("jumps of more than there is")
+    front = [(len(values), 10), (64 - gaps.shift, 7), (gaps.low_bits, 6), (len(jumps), 4)]
+    if jumps:
+        widths = [max(column).bit_length() for column in zip(*jumps)]
+        front += [(number, 6) for number in (*widths, gaps.unit)]
+        front += [each for jump in jumps for each in zip(jump, widths)]
+    high = [value >> gaps.low_bits for value in values]
+    unary = "".join("0" * (after - before) + "1" for before, after in zip([0, *high], high))
+    low = [field_of(value & (1 << gaps.low_bits) - 1, gaps.low_bits) for value in values]
+    return "".join(field_of(*each) for each in front) + unary, "".join(low)
+
+
+def build_ranges(p: Choices, prefix: bytes, strings: list[str], groups: list[Group]) -> bytes:
+    """The payload of keys of which these are the strings."""
+    starts = [group.firsts[0] for group in groups]
+    separators = ["", *(strings[at][:in_common(strings[at - 1], strings[at]) + 1] for at in starts[1:])]
+    payload, marked = prefix + p.code.data, 8 * p.mark_bytes
+    for separator in separators[1:]:
+        payload += int(full(separator, "0")[:marked], 2).to_bytes(p.mark_bytes, "big")
+    for g, (group, separator, end) in enumerate(zip(groups, separators, [*starts[1:], len(strings)])):
+        head, more, is_last = group.head, separator[marked:], g + 1 == len(groups)
+        if isinstance(head, Gaps):
+            if more:
+                raise Unwritable("a separator of more than a mark")
+            front, back = gaps_of(head, list(map(number_of, strings[starts[g]:end])), number_of(separator))
+        else:
+            fields = [(len(group.firsts), 8), (head.centre, 10), (head.low_bits, 4), (head.extra, 4), (head.longer, 3),
+                      (bool(more), 1)] + [(len(more), 10)] * bool(more)
+            lengths = len(separator), 0 if is_last else len(separators[g + 1])
+            column, back = steps_of(p, group, strings, end, lengths)
+            front = "".join(field_of(*each) for each in fields) + more + column
+        bits, most = len(front) + len(back), 256 * p.group_units
+        size = 8 * max(-(-bits // 8), LEAST_GROUP) if is_last else most
+        if bits > most:
+            raise Unwritable("a group of more than its bits")
+        payload += bytes_of(front + "0" * (size - bits) + back)
+    return payload
+
+
+def write_range(p: Optional[Choices], keys: list[bytes], groups: list[Group], context: int = 0) -> bytes:
+    """The block of sorted, distinct keys."""
     params, payload = bytes(12), b""
     if keys:
         assert p
-        prefix = os.path.commonprefix((keys[0], keys[-1]))[:MOST_PREFIX]
-        strings = [p.string(key[len(prefix):])[:MOST_DEPTH].ljust(MOST_DEPTH, "0") for key in keys]
-        firsts, end = [], 0
-        for i, string in enumerate(strings):
-            if i >= end and (i in joined or i == 0 or string != strings[i - 1]):
-                firsts.append(i)
-                end = joined.get(i, i)
-        payload = build_ranges(p, prefix, [strings[i] for i in firsts], [i in joined for i in firsts])
-        flags = (p.table is not None) | bool(joined) << 1 | p.end_len << 4
-        params = PARAMS.pack(p.extra, flags, p.least | p.longer << 10, p.depth, len(prefix), len(firsts))
+        prefix = common_prefix(keys)
+        payload = build_ranges(p, prefix, strings_of(p, prefix, keys), groups)
+        params = PARAMS.pack(p.group_units, p.is_gaps, p.mark_bytes, p.code.num_classes, len(prefix),
+                             p.code.num_columns, p.least, len(groups))
     m = fb.mix(context)
     head = fb.HEADER.pack(fb.MAGIC, 1, fb.RANGE, 1, 0, 0, 0, 0, len(keys), len(payload), params, fb.xxh3(payload) ^ m,
                           0)[:60]
     return head + (fb.masked_crc(head) ^ m & U32).to_bytes(4, "little") + payload
 
 
+def common_prefix(keys: list[bytes]) -> bytes:
+    return os.path.commonprefix((keys[0], keys[-1]))[:MOST_PREFIX]
+
+
+def strings_of(p: Choices, prefix: bytes, keys: list[bytes]) -> list[str]:
+    """As far as they count, with the zeros that follow."""
+    strings = []
+    for key in keys:
+        string, byte, _ = p.code.string(key[len(prefix):], COUNTED)
+        if byte is not None:
+            raise Unwritable("a byte without bits")
+        strings.append(string[:COUNTED].ljust(COUNTED, "0"))
+    return strings
+
+
 def rebuild(f: AnyFilter, keys: Iterable[bytes]) -> bytes:
     """The block that a writer makes of these keys with an opened filter's choices."""
     if isinstance(f, integers.IntegerFilter):
         return f.rebuild(keys)
-    p, distinct = f.choices, sorted(set(keys))
-    joined: dict[int, int] = {}
+    p, distinct, groups = f.choices, sorted(set(keys)), []
     if p:
-        strings = [p.string(key[len(f.prefix):]).ljust(p.depth, "0") for key in distinct]
-        end = 0
-        for leaf, is_joined in zip(f.decoded().leaves, f.decoded().joined):
-            start = end
-            while end < len(strings) and strings[end].startswith(leaf):
-                end += 1
-            if is_joined:
-                joined[start] = end
-        if end < len(strings):
-            raise Unwritable("a key without a leaf")
-    return write_range(p, distinct, joined, f.context)
+        strings, decoder = strings_of(p, common_prefix(distinct), distinct), f.decoder
+        for g, (head, _) in enumerate(decoder.groups):
+            firsts = decoder.leaves(g) if isinstance(head, Steps) else [decoder.separators[g]]
+            if isinstance(head, Gaps):
+                stored = decoder.stored(g)
+                head = head._replace(jumps=tuple((bisect_left(stored, at), units) for at, units in head.jumps))
+            groups.append(Group(head, [bisect_left(strings, first) for first in firsts]))
+    return write_range(p, distinct, groups, f.context)

@@ -26,7 +26,7 @@ pub(crate) fn figures(filter: &RangeFilter<&[u8]>, context: u64) -> Map<String, 
         ("rates", filter.form().and(rates(filter)).into()),
         ("context", output::hex(context).into()),
     ]);
-    let shown = |name: &str, value: u64| if name.starts_with("has_") { (value != 0).into() } else { value.into() };
+    let shown = |name: &str, value: u64| if name.starts_with("is_") { (value != 0).into() } else { value.into() };
     figures.extend(object(filter.parameters().map(|(name, value)| (name, shown(name, value)))));
     put_bytes(&mut figures, "common_prefix", filter.common_prefix());
     figures

@@ -1,96 +1,148 @@
-//! Range filters as section 16 states them: all leaves' bits, read one at a time, and answers that compare every leaf.
+//! Range filters as section 16 states them: all groups' bits, read one at a time, and answers that compare every leaf and
+//! every value.
 
-use crate::oracle::{bit, field, int};
+use crate::oracle::{field, int};
 use std::ops::Bound::{self, Excluded, Included, Unbounded};
 
 /// Bits, the first of which is compared first.
 type Bits = Vec<bool>;
 
+/// The most bits of a bound that can be excluded; no others count.
+const COUNTED: usize = 1152;
+
 pub struct Ranges {
     prefix: Vec<u8>,
-    /// The bits of each byte value; none for one that no key has.
-    code: Vec<Bits>,
-    pub depth: usize,
+    code: Code,
+    is_gaps: bool,
+    /// The kept bits of each leaf, with steps.
     pub leaves: Vec<Bits>,
+    /// The first and the last number for which each value stands, with gaps.
+    pub values: Vec<[u64; 2]>,
 }
 
-/// What is needed to read leaves.
-struct Groups<'a> {
-    payload: &'a [u8],
-    /// The number of entries of each level.
-    levels: Vec<usize>,
-    has_joined: bool,
-    extra: usize,
-    least: usize,
-    longer: usize,
-    depth: usize,
-    leaves: Vec<Bits>,
-}
+/// The bits of each byte value by the class of its place, if keys have it, and the class of what follows it.
+struct Code(Vec<Vec<Option<Bits>>>, Vec<usize>);
 
-/// Reads fields one after the other.
+/// Reads fields of a group one after the other.
 struct Fields<'a>(&'a [u8], u64);
 
 impl Fields<'_> {
-    fn next(&mut self, width: u64) -> usize {
+    fn next(&mut self, width: u64) -> u64 {
         self.1 += width;
-        field(self.0, self.1 - width, width) as usize
+        field(self.0, self.1 - width, width)
     }
 
     fn bits(&mut self, num: usize) -> Bits {
-        self.1 += num as u64;
-        (self.1 - num as u64..self.1).map(|at| bit(self.0, at) == 1).collect()
+        (0..num).map(|_| self.next(1) == 1).collect()
     }
 
-    /// The least number of a column and the width of its fields.
-    fn head(&mut self) -> (usize, u64) {
-        let least = self.next(10);
-        (least, self.next(6) as u64)
+    /// The zeros before the next one.
+    fn zeros(&mut self) -> u64 {
+        (0..).find(|_| self.1 >= 8 * self.0.len() as u64 || self.next(1) == 1).expect("the group ends")
     }
+}
 
-    fn column(&mut self, (least, width): (usize, u64), num: usize) -> Vec<usize> {
-        (0..num).map(|_| least + self.next(width)).collect()
-    }
+/// What precedes the leaves or values of a group, the first of which are `head`.
+struct Group<'a> {
+    fields: Fields<'a>,
+    head: Vec<u64>,
+    separator: Bits,
 }
 
 impl Ranges {
     /// Reads a block with keys, without its checksums.
     pub fn open(block: &[u8]) -> Self {
         let (params, payload) = (&block[40..52], &block[64..]);
-        let two = |at: usize| int(&params[at..at + 2]) as usize;
-        let (has_table, end_len, prefix_len) = (params[1] & 1 == 1, usize::from(params[1] >> 4), two(6));
-        let mut fields = Fields(payload, prefix_len as u64 * 8);
-        let code = match has_table {
-            true => coded((0..256).map(|_| fields.next(4)).collect(), end_len),
-            false => (0..256).map(|byte| digits(byte, 8)).collect(),
-        };
-        let first_len = fields.next(16);
-        let first = fields.bits(first_len);
-        let mut levels = vec![int(&params[8..12]) as usize];
-        while levels[levels.len() - 1] > 64 {
-            levels.push(levels[levels.len() - 1].div_ceil(64));
+        let [units, flags, mark_len, classes] = [0, 1, 2, 3].map(|at| usize::from(params[at]));
+        let (is_gaps, num_groups) = (flags == 1, int(&params[8..12]) as usize);
+        let (prefix, rest) = payload.split_at(int(&params[4..6]) as usize);
+        let size = 2 * (usize::from(params[6]) + 1);
+        let (code, rest) = rest.split_at(if classes == 0 { 0 } else { 384 + classes * size });
+        let (marks, groups) = rest.split_at((num_groups - 1) * mark_len);
+        let opened = groups.chunks(32 * units).enumerate().map(|(number, group)| {
+            let mut fields = Fields(group, 0);
+            let widths: &[u64] = if is_gaps { &[10, 7, 6, 4] } else { &[8, 10, 4, 4, 3, 1] };
+            let head: Vec<u64> = widths.iter().map(|&width| fields.next(width)).collect();
+            let more = if !is_gaps && head[5] == 1 { fields.next(10) as usize } else { 0 };
+            let mut separator = Bits::new();
+            if number > 0 {
+                separator
+                    .extend(marks[(number - 1) * mark_len..][..mark_len].iter().flat_map(|&b| digits(b.into(), 8)));
+                separator.extend(fields.bits(more));
+                separator.truncate(separator.iter().rposition(|&bit| bit).map_or(0, |last| last + 1));
+            }
+            Group { fields, head, separator }
+        });
+        let groups: Vec<Group<'_>> = opened.collect();
+        let code = Code::new(code, size);
+        let mut ranges = Self { prefix: prefix.to_vec(), code, is_gaps, leaves: vec![], values: vec![] };
+        let separators: Vec<Bits> = groups.iter().map(|group| group.separator.clone()).collect();
+        for (number, group) in groups.into_iter().enumerate() {
+            match is_gaps {
+                true => ranges.read_values(group, separators.get(number + 1)),
+                false => ranges.read_leaves(group, separators.get(number + 1), usize::from(params[7])),
+            }
         }
-        let mut groups = Groups {
-            payload,
-            has_joined: params[1] & 2 == 2,
-            extra: params[0].into(),
-            least: two(2) & 1023,
-            longer: two(2) >> 10,
-            depth: two(4),
-            leaves: Vec::new(),
-            levels,
-        };
-        groups.read(groups.levels.len() - 1, 0, fields.1.div_ceil(8), first);
-        Self { prefix: payload[..prefix_len].to_vec(), code, depth: groups.depth, leaves: groups.leaves }
+        ranges
+    }
+
+    /// Section 16.5.
+    fn read_leaves(&mut self, Group { mut fields, head, separator }: Group<'_>, next: Option<&Bits>, least: usize) {
+        let [n, centre, low_bits, extra, longer] = [0, 1, 2, 3, 4].map(|at| head[at] as i64);
+        let low: Vec<u64> = (1..n).map(|_| fields.next(low_bits as u64)).collect();
+        let mut lcp = vec![separator.len() as i64 - 1];
+        for low in low {
+            let z = (fields.zeros() << low_bits | low) as i64;
+            lcp.push((if z % 2 == 0 { centre + z / 2 } else { centre - (z + 1) / 2 }).rem_euclid(1024));
+        }
+        lcp.push(next.map_or(0, Vec::len) as i64 - 1);
+        let (mut end, mut string) = (8 * fields.0.len() as u64, separator);
+        for i in 0..n as usize {
+            let (common, following) = (lcp[i], lcp[i + 1]);
+            let kept = (common.max(following) + 1).max(least as i64) + extra + i64::from(8 * (i as i64) < longer * n);
+            if i > 0 {
+                string.truncate(common as usize);
+                string.push(true);
+            }
+            let is_left_out = common < following;
+            end -= kept as u64 - string.len() as u64 - u64::from(is_left_out);
+            let mut own = Fields(fields.0, end);
+            while string.len() < kept as usize {
+                let is_out = is_left_out && string.len() as i64 == following;
+                string.push(!is_out && own.next(1) == 1);
+            }
+            self.leaves.push(string.clone());
+        }
+    }
+
+    /// Section 16.6.
+    fn read_values(&mut self, Group { mut fields, head, separator }: Group<'_>, next: Option<&Bits>) {
+        let [n, kept, low_bits, num_jumps] = [0, 1, 2, 3].map(|at| head[at]);
+        let [from_bits, len_bits, unit] = [(); 3].map(|()| if num_jumps > 0 { fields.next(6) } else { 0 });
+        let jumps: Vec<[u64; 2]> =
+            (0..num_jumps).map(|_| [fields.next(from_bits), fields.next(len_bits) << unit]).collect();
+        let (shift, start) = (64 - kept.clamp(1, 64), u128::from(number(&separator)));
+        let end = next.map_or(1 << 64, |next| u128::from(number(next)));
+        let mut low = Fields(fields.0, (8 * fields.0.len() as u64).saturating_sub(n * low_bits));
+        let mut high = 0;
+        for _ in 0..n {
+            high += fields.zeros();
+            let stored = high << low_bits | low.next(low_bits);
+            let jumped: u64 = jumps.iter().filter(|jump| jump[0] <= stored).map(|jump| jump[1]).sum();
+            let from = ((start >> shift) + u128::from(stored + jumped)) << shift;
+            let last = (from + (1 << shift)).min(end) - 1;
+            self.values.push([from.max(start) as u64, last as u64]);
+        }
     }
 
     pub fn may_contain_range(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
         if !are_ordered(lower, upper) {
             return true;
         }
-        let (mut least, mut most) = (vec![false; self.len()], vec![true; self.len()]);
+        let (mut least, mut most) = (vec![false; COUNTED], vec![true; COUNTED]);
         if let Included(bytes) | Excluded(bytes) = lower {
             match bytes.strip_prefix(&self.prefix[..]) {
-                Some(rest) => least = self.string(rest, false, false),
+                Some(rest) => least = self.code.string(rest, false, false),
                 None if bytes > &self.prefix[..] => return false,
                 None => {}
             }
@@ -98,8 +150,8 @@ impl Ranges {
         if let Included(bytes) | Excluded(bytes) = upper {
             match bytes.strip_prefix(&self.prefix[..]) {
                 Some(rest) => {
-                    most = self.string(rest, true, false);
-                    if matches!(upper, Excluded(_)) && self.is_excludable(rest) {
+                    most = self.code.string(rest, true, false);
+                    if matches!(upper, Excluded(_)) && self.code.is_excludable(rest) {
                         let Some(last) = most.iter().rposition(|&bit| bit) else { return false };
                         most[last] = false;
                         most[last + 1..].fill(true);
@@ -109,63 +161,84 @@ impl Ranges {
                 None => {}
             }
         }
-        self.overlaps(&least, &most)
+        self.overlaps(least, most)
     }
 
     pub fn may_contain_prefix(&self, prefix: &[u8]) -> bool {
         match prefix.strip_prefix(&self.prefix[..]) {
-            Some(rest) => self.overlaps(&self.string(rest, false, false), &self.string(rest, true, true)),
+            Some(rest) => self.overlaps(self.code.string(rest, false, false), self.code.string(rest, true, true)),
             None => self.prefix.starts_with(prefix) && self.may_contain_range(Unbounded, Unbounded),
         }
     }
 
     /// The share of all strings that pass as points.
     pub fn share(&self) -> f64 {
-        self.leaves.iter().map(|leaf| 0.5f64.powi(leaf.len() as i32)).sum()
+        let of_leaves: f64 = self.leaves.iter().map(|leaf| 0.5f64.powi(leaf.len() as i32)).sum();
+        let of_values: f64 = self.values.iter().map(|[first, last]| (last - first) as f64 + 1.0).sum();
+        of_leaves + of_values * 0.5f64.powi(64)
     }
 
-    fn overlaps(&self, least: &Bits, most: &Bits) -> bool {
+    fn overlaps(&self, least: Bits, most: Bits) -> bool {
+        let (from, to) = (number(&least), number(&most));
         let is_between = |leaf: &Bits| match leaf[..].cmp(&least[..leaf.len()]) {
             std::cmp::Ordering::Less => false,
             std::cmp::Ordering::Equal => true,
             // With zeros behind it.
             std::cmp::Ordering::Greater => leaf[..] <= most[..leaf.len()],
         };
-        least <= most && self.leaves.iter().any(is_between)
+        from <= to
+            && match self.is_gaps {
+                true => self.values.iter().any(|&[first, last]| first <= to && last >= from),
+                false => self.leaves.iter().any(is_between),
+            }
     }
+}
 
-    /// The number of bits of a bound: the last byte that counts may go beyond the depth.
-    fn len(&self) -> usize {
-        self.depth + 12
+impl Code {
+    fn new(code: &[u8], size: usize) -> Self {
+        let Some((columns, rest)) = code.split_at_checked(256) else {
+            return Self(vec![(0..256).map(|byte| Some(digits(byte, 8))).collect()], vec![0; 256]);
+        };
+        let (classes, tables) = rest.split_at(128);
+        let of = |table: &[u8], column: usize| {
+            let entry = int(&table[2 * column..][..2]);
+            (0..(entry >> 12).min(12)).map(|at| entry >> at & 1 == 1).collect()
+        };
+        let bits = |table| columns.iter().map(|&column| (column > 0).then(|| of(table, column.into()))).collect();
+        let following = (0..256).map(|byte| field(classes, 4 * byte, 4) as usize).collect();
+        Self(tables.chunks(size).map(bits).collect(), following)
     }
 
     /// The first bits of a bound.
     fn string(&self, bytes: &[u8], is_upper: bool, mut tail: bool) -> Bits {
-        let mut bits = Bits::new();
+        let (mut bits, mut class) = (Bits::new(), self.1[0]);
         for &byte in bytes {
-            if bits.len() >= self.depth {
+            if bits.len() >= COUNTED {
                 break;
             }
-            let has_bits = |byte: &usize| !self.code[*byte].is_empty();
-            let byte = usize::from(byte);
-            if has_bits(&byte) {
-                bits.extend(&self.code[byte]);
+            let (byte, has_bits) = (usize::from(byte), |byte: &usize| self.0[class][*byte].is_some());
+            if let Some(own) = &self.0[class][byte] {
+                bits.extend(own);
+                class = self.1[byte];
                 continue;
             }
             let near = if is_upper { (0..byte).rfind(has_bits) } else { (byte + 1..256).find(has_bits) };
             tail = is_upper == near.is_some();
-            bits.extend(near.iter().flat_map(|&near| &self.code[near]));
+            bits.extend(near.iter().flat_map(|&near| self.0[class][near].iter().flatten()));
             break;
         }
-        bits.resize(self.len(), tail);
+        bits.resize(COUNTED, tail);
         bits
     }
 
     fn is_excludable(&self, bytes: &[u8]) -> bool {
-        let code = |byte: u8| &self.code[usize::from(byte)];
-        bytes.iter().all(|&byte| !code(byte).is_empty())
-            && bytes.iter().map(|&byte| code(byte).len()).sum::<usize>() <= self.depth
-            && bytes.last().is_none_or(|&last| code(last).contains(&true))
+        let classes = std::iter::once(self.1[0]).chain(bytes.iter().map(|&byte| self.1[usize::from(byte)]));
+        let own: Option<Vec<&Bits>> =
+            bytes.iter().zip(classes).map(|(&byte, class)| self.0[class][usize::from(byte)].as_ref()).collect();
+        own.is_some_and(|own| {
+            own.iter().map(|bits| bits.len()).sum::<usize>() <= COUNTED
+                && own.last().is_none_or(|last| last.contains(&true))
+        })
     }
 }
 
@@ -178,70 +251,12 @@ pub fn are_ordered(lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
     }
 }
 
-impl Groups<'_> {
-    /// Reads all leaves below group `number` of `level`, whose first string is `string`.
-    fn read(&mut self, level: usize, number: usize, place: u64, mut string: Bits) {
-        let num = (self.levels[level] - 64 * number).min(64);
-        let mut fields = Fields(self.payload, place * 8);
-        if level == 0 {
-            return self.read_leaves(num, fields, string);
-        }
-        let (child, place_width) = (fields.next(40) as u64, fields.next(8) as u64);
-        let (commons, lens) = (fields.head(), fields.head());
-        let marks: Vec<usize> = (1..num).map(|_| fields.next(16)).collect();
-        let children: Vec<u64> = (1..num).map(|_| child + fields.next(place_width) as u64).collect();
-        let least = commons.0;
-        let (commons, lens) = (fields.column(commons, num - 1), fields.column(lens, num - 1));
-        self.read(level - 1, number * 64, child, string.clone());
-        for entry in 1..num {
-            string.truncate(commons[entry - 1]);
-            string.push(true);
-            string.extend(fields.bits(lens[entry - 1]));
-            let mark = (0..16).fold(0, |mark, i| mark << 1 | usize::from(string.get(least + i) == Some(&true)));
-            assert_eq!(marks[entry - 1], mark, "the mark of entry {entry} of group {number} of level {level}");
-            self.read(level - 1, number * 64 + entry, children[entry - 1], string.clone());
-        }
-    }
-
-    fn read_leaves(&mut self, num: usize, mut fields: Fields<'_>, mut string: Bits) {
-        let head = fields.head();
-        let nexts = fields.column(head, num);
-        let joined = if self.has_joined { fields.bits(num) } else { vec![false; num] };
-        self.leaves.push(string.clone());
-        for (leaf, &is_joined) in joined.iter().enumerate().skip(1) {
-            let (common, next) = (nexts[leaf - 1], nexts[leaf]);
-            let telling = common.max(next) + 1;
-            let kept = match is_joined {
-                true => telling.max(self.least),
-                false => (telling + self.extra).max(self.least + usize::from(leaf < self.longer)).min(self.depth),
-            };
-            string.truncate(common);
-            string.push(true);
-            if common < next && next < kept {
-                string.extend(fields.bits(next - common - 1));
-                string.push(false);
-            }
-            let rest = kept - string.len();
-            string.extend(fields.bits(rest));
-            self.leaves.push(string.clone());
-        }
-    }
-}
-
 /// The digits of a number, the most significant first.
-fn digits(number: usize, len: usize) -> Bits {
+fn digits(number: u64, len: u32) -> Bits {
     (0..len).rev().map(|place| number >> place & 1 == 1).collect()
 }
 
-/// The bits of all bytes by their lengths.
-fn coded(lens: Vec<usize>, end_len: usize) -> Vec<Bits> {
-    let mut taken = if end_len == 0 { 0 } else { 1 << (12 - end_len) };
-    let mut next = |len: usize| {
-        if len == 0 {
-            return Bits::new();
-        }
-        taken += 1 << (12 - len);
-        digits((taken - (1 << (12 - len))) >> (12 - len), len)
-    };
-    lens.into_iter().map(&mut next).collect()
+/// The first 64 bits, and zeros behind them.
+fn number(string: &Bits) -> u64 {
+    (0..64).fold(0, |number, i| number << 1 | u64::from(string.get(i) == Some(&true)))
 }

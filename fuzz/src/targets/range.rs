@@ -165,7 +165,9 @@ fn forged(mut block: Vec<u8>) -> Reached {
     };
     let portable = portable::OpenOptions::new().open_ranges(&block[..]).expect("portable");
     let payload = &block[HEADER_LEN..];
-    let prefix = &payload[..usize::from(block[46]).min(payload.len())];
+    // Its length is elsewhere for integers.
+    let prefix_at = if integer_oracle::are_in(&block) { 46 } else { 44 };
+    let prefix = &payload[..usize::from(block[prefix_at]).min(payload.len())];
     let parts = payload.rchunks(9).take(10).chain((0..LETTERS.len()).map(|i| &LETTERS[i..i + 1])).collect::<Vec<_>>();
     let bounds: Vec<Vec<u8>> = parts.into_iter().flat_map(|part| [part.to_vec(), [prefix, part].concat()]).collect();
     for pair in bounds.windows(2) {

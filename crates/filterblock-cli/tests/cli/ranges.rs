@@ -207,19 +207,18 @@ fn a_rate_that_is_lost_is_reported() {
 fn inspect_shows_its_parameters() {
     let place = with_ranges();
     let shown = shown(&place);
-    let expected = "kind version num_entries form num_leaves bits_per_key block_len_bytes context extra has_table has_joined \
-        end_len least longer depth common_prefix";
+    let expected = "kind version num_entries form num_leaves bits_per_key block_len_bytes context group_units is_gaps \
+        mark_bytes num_classes num_columns least num_groups common_prefix";
     assert_eq!(field_names(&shown), expected);
     assert_eq!((&shown["kind"], &shown["num_entries"], &shown["version"]), (&"range".into(), &1000.into(), &1.into()));
     assert_eq!(shown["common_prefix"], "user/00");
     assert_eq!(shown["block_len_bytes"], place.read("r.fb").len());
-    assert!(shown["has_table"].is_boolean() && shown["num_leaves"].as_u64().unwrap() <= 1000, "{shown}");
+    assert!(shown["is_gaps"].is_boolean() && shown["num_leaves"].as_u64().unwrap() <= 1000, "{shown}");
     // Section 16 of the format: the parameters follow 40 bytes of the header.
     let header = place.read("r.fb");
-    assert_eq!(
-        (&shown["extra"], &shown["depth"]),
-        (&header[40].into(), &(u16::from(header[44]) | u16::from(header[45]) << 8).into())
-    );
+    for (name, at) in [("group_units", 40), ("mark_bytes", 42), ("num_groups", 48)] {
+        assert_eq!(shown[name], header[at], "{name}");
+    }
     let text = place.expect(0, "inspect r.fb");
     let names: Vec<_> = text.lines().map(|line| line.split_whitespace().next().unwrap()).collect();
     assert_eq!(names.join(" "), expected);

@@ -8,8 +8,6 @@ use super::{
 use crate::oracle::int;
 use filterblock::DecodeError;
 
-const LEN: u64 = 12;
-
 pub const OF_RANGES: [Row; 15] = [
     ("length", length),
     ("magic", |frame| magic(frame, b"\xf1FBLK\r\n\x1a")),
@@ -34,7 +32,7 @@ pub const OF_RANGES: [Row; 15] = [
     ("empty-len", |frame| if frame.has_entries() { Ok(()) } else { length_is(0, frame.payload) }),
     ("empty-params", |frame| if frame.has_entries() { Ok(()) } else { zero(frame, PARAMS_AT..PARAMS_AT + 12) }),
     ("reserved", |frame| match frame.header[PARAMS_AT + 1] {
-        found if frame.has_entries() && found & 12 != 0 && found != 4 => {
+        found if frame.has_entries() && ![0, 1, 4].contains(&found) => {
             Err(DecodeError::Reserved { offset_bytes: PARAMS_AT as u64 + 1, found })
         }
         _ => Ok(()),
@@ -59,50 +57,32 @@ fn prefix_len(frame: &Frame<'_>) -> u64 {
     param(frame, 6, 2)
 }
 
-fn has_bytes(declared_bytes: u64, payload: &[u8]) -> Checked {
-    let actual_bytes = payload.len() as u64;
-    match declared_bytes <= actual_bytes {
-        true => Ok(()),
-        false => Err(DecodeError::PayloadLength { declared_bytes, actual_bytes }),
-    }
-}
-
-/// Sections 16.1 to 16.3.
+/// Sections 16.1 and 16.2.
 fn cut_keys(frame: &Frame<'_>) -> Checked {
-    let (flags, depth, payload) = (param(frame, 1, 1), param(frame, 4, 2), frame.payload);
-    let has_table = flags & 1 == 1;
-    in_range("end_len", flags >> 4, 0, if has_table { LEN } else { 0 })?;
-    in_range("depth", depth, 0, 1023)?;
-    in_range("least", param(frame, 2, 2) % 1024, 0, depth)?;
-    in_range("extra", param(frame, 0, 1), 0, depth)?;
-    in_range("num_leaves", param(frame, 8, 4), 1, int(&frame.header[24..32]))?;
-    let start = prefix_len(frame) + if has_table { 128 } else { 0 };
-    // Bytes that are not there are 0.
-    let first_len = int(payload.get(start as usize..).map_or(&[], |rest| &rest[..rest.len().min(2)]));
-    has_bytes(start + 2 + first_len.div_ceil(8), payload)?;
-    in_range("first_len", first_len, 0, depth)?;
-    if has_table { table(&payload[start as usize - 128..start as usize], flags >> 4) } else { Ok(()) }
-}
-
-/// Section 16.1: the lengths of all bytes' bits, which must leave nothing of 2^12.
-fn table(table: &[u8], end_len: u64) -> Checked {
-    let all = 1 << LEN;
-    let mut taken: u64 = if end_len == 0 { 0 } else { 1 << (LEN - end_len) };
-    for len in table.iter().flat_map(|byte| [u64::from(byte & 15), u64::from(byte >> 4)]).filter(|&len| len > 0) {
-        let least = (0..=LEN).find(|len| taken % (1 << (LEN - len)) == 0).expect("12 divides all");
-        in_range("code_len", len, least, LEN)?;
-        taken += 1 << (LEN - len);
-        in_range("code", taken, 0, all).map_err(|_| DecodeError::Parameter {
-            name: "code",
-            value: taken,
-            min: all,
-            max: all,
-        })?;
+    let [units, is_gaps, mark_bytes, num_classes] = [0, 1, 2, 3].map(|at| param(frame, at, 1));
+    let [num_columns, least, num_groups] = [param(frame, 6, 1), param(frame, 7, 1), param(frame, 8, 4)];
+    in_range("group_units", units, 1, 16)?;
+    in_range("mark_bytes", mark_bytes, 1, 8)?;
+    in_range("num_classes", num_classes, 0, 16)?;
+    in_range("num_columns", num_columns, 0, if num_classes == 0 { 0 } else { 255 })?;
+    in_range("least", least, 0, if is_gaps == 1 { 0 } else { 255 })?;
+    in_range("num_groups", num_groups, 1, int(&frame.header[24..32]))?;
+    let (prefix_len, group_len) = (param(frame, 4, 2), 32 * units);
+    let code_len = if num_classes == 0 { 0 } else { 384 + 2 * num_classes * (num_columns + 1) };
+    let before = prefix_len + code_len + (num_groups - 1) * (group_len + mark_bytes);
+    let actual_bytes = frame.payload.len() as u64;
+    let declared_bytes = actual_bytes.clamp(before + 4, before + group_len);
+    if declared_bytes != actual_bytes {
+        return Err(DecodeError::PayloadLength { declared_bytes, actual_bytes });
     }
-    in_range("code", taken, all, all)
+    let code = &frame.payload[prefix_len as usize..][..code_len as usize];
+    let Some((columns, rest)) = code.split_at_checked(256) else { return Ok(()) };
+    let most = |values: &mut dyn Iterator<Item = u8>| values.max().map_or(0, u64::from);
+    in_range("column", most(&mut columns.iter().copied()), 0, num_columns)?;
+    in_range("class", most(&mut rest[..128].iter().flat_map(|&byte| [byte & 15, byte >> 4])), 0, num_classes - 1)
 }
 
-/// Section 16.6: the payload of golomb that follows the prefix.
+/// Section 16.8: the payload of golomb that follows the prefix.
 fn codes<'a>(frame: &Frame<'a>) -> (Codes, &'a [u8]) {
     let codes = Codes::Golomb {
         remainder_bits: param(frame, 3, 1),

@@ -97,7 +97,8 @@ impl RangeFilter {
         self.may_contain(key)
     }
 
-    /// The rate at which empty ranges of ``length`` integers pass; None if the filter has another form, so no rate.
+    /// The rate at which empty ranges of ``length`` integers pass: 0 if all keys are kept whole; None if there is none for all
+    /// ranges, as of most filters of the form ``cut``.
     fn false_positive_rate(&self, length: u64) -> Option<f64> {
         self.filter.false_positive_rate(length)
     }

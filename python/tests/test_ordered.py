@@ -94,13 +94,17 @@ def test_what_is_refused(build):
 def test_integers_have_a_rate():
     policy = "range:fpr=1%,len=1024"
     numbers = [number * 10**6 for number in range(1, 5000)]
-    some = fb.open_ranges(fb.build_ranges([number.to_bytes(8, "big") for number in numbers], policy))
+    keys = [number.to_bytes(8, "big") for number in numbers]
+    some = fb.open_ranges(fb.build_ranges(keys, policy + ",form=integers"))
     assert some.form == "integers" and some.false_positive_rate(1024) <= 0.01
+    whole = fb.open_ranges(fb.build_ranges(keys, policy))
+    assert whole.form == "cut" and whole.false_positive_rate(10**9) == 0
     passed = 0
     for number in numbers:
         lower, upper = ((number + add).to_bytes(8, "big") for add in (5, 1000))
         assert some.may_contain_range((number - 5).to_bytes(8, "big"), upper)
         passed += some.may_contain_range(lower, upper)
+        assert not whole.may_contain_range(lower, upper)
     assert passed < len(numbers) * 0.02
     other = fb.open_ranges(fb.build_ranges(WORDS + ["a"], policy))
     assert other.form == "cut" and other.false_positive_rate(1024) is None

@@ -261,11 +261,19 @@ impl Layout {
 impl<'a> View<'a> {
     /// Checks all of `payload`, at `base` of the frame, but its codes.
     pub(crate) fn check(params: Params, payload: &[u8], base: u64) -> Result<Layout, DecodeError> {
-        let actual_bytes = payload.len() as u64;
+        Self::check_from(0, params, payload, base)
+    }
+
+    /// Checks all from `start` on of `payload`, at `base` of the frame, but its codes.
+    pub(crate) fn check_from(start: usize, params: Params, payload: &[u8], base: u64) -> Result<Layout, DecodeError> {
+        let of_frame = payload.len() as u64;
+        let payload = payload.get(start..).unwrap_or(&[]);
+        let (actual_bytes, base) = (payload.len() as u64, base + start as u64);
         let directory_bytes = params.directory_len().unwrap_or(u64::MAX);
         if directory_bytes >= actual_bytes || actual_bytes > MAX_PAYLOAD_LEN {
             // The codes take at least one byte.
-            return Err(DecodeError::PayloadLength { declared_bytes: directory_bytes.saturating_add(1), actual_bytes });
+            let declared_bytes = directory_bytes.saturating_add(1 + start as u64);
+            return Err(DecodeError::PayloadLength { declared_bytes, actual_bytes: of_frame });
         }
         // The length is below the payload's, so it fits usize. And num_buckets · directory_bits fits 64 bits, or
         // `directory_len` would be `None`.

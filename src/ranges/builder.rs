@@ -1,12 +1,12 @@
 //! The writer's side: keys in, a block out.
 
-use super::header::{self, Map, MapParams};
+use super::header::{self, Map};
 use super::keys::Keys;
 use super::policy::RangePolicy;
 use super::{cut, integers};
 use crate::build::{Built, fault};
 use crate::error::BuildError;
-use crate::frame::{HEADER_LEN, OpenOptions};
+use crate::frame::{HEADER_LEN, OpenOptions, PARAMS_LEN};
 use core::fmt;
 use std::collections::TryReserveError;
 use std::vec::Vec;
@@ -131,7 +131,7 @@ impl RangeFilterBuilder {
             if !self.allows_empty {
                 return Err(BuildError::Empty);
             }
-            header::write(&mut out[start..], None, 0, self.context);
+            header::write(&mut out[start..], [0; PARAMS_LEN], 0, self.context);
             return Ok(());
         }
         self.keys.sort();
@@ -139,49 +139,55 @@ impl RangeFilterBuilder {
         if num_keys > MAX_KEYS {
             return Err(BuildError::TooManyEntries { num_entries: num_keys, max_entries: MAX_KEYS });
         }
+        let mut exact = None;
         if let Some((rate, len)) = self.policy.false_positive_rate() {
-            let checks = self.policy.self_check();
-            match integers::build(&self.keys, len, len as f64 / rate, out, checks) {
-                Ok(built) => return self.complete_integers(&built, &mut out[start..]),
-                Err(reason) if self.policy.requires_integers() => return Err(BuildError::NotIntegers(reason)),
-                Err(_) => {}
+            let (checks, is_required) = (self.policy.self_check(), self.policy.requires_integers());
+            if !is_required {
+                let max_len = self.policy.expected_block_len(num_keys) - HEADER_LEN as u64;
+                exact = cut::build_exact(&self.keys, max_len, out);
+            }
+            if exact.is_none() {
+                match integers::build(&self.keys, len, len as f64 / rate, out, checks) {
+                    Ok(Built { params, is_checked }) => {
+                        return self.complete(params.encode(), &mut out[start..], |map, _| match map {
+                            Map::Integers(read) if is_checked && read.params == params => Ok(()),
+                            _ => Err(self.keys.lacks(0, num_keys)),
+                        });
+                    }
+                    Err(reason) if is_required => return Err(BuildError::NotIntegers(reason)),
+                    Err(_) => {}
+                }
             }
         }
-        self.append_cut(out, start)
-    }
-
-    /// Appends the block of keys that are cut.
-    fn append_cut(&self, out: &mut Vec<u8>, start: usize) -> Result<(), BuildError> {
-        let num_keys = self.keys.len() as u64;
-        let params = cut::build(&self.keys, self.policy.max_payload_len(num_keys), out);
-        let payload_bytes = (out.len() - start - HEADER_LEN) as u64;
+        let params = exact.unwrap_or_else(|| cut::build(&self.keys, self.policy.max_payload_len(num_keys), out));
+        let block = &mut out[start..];
+        let payload_bytes = (block.len() - HEADER_LEN) as u64;
         if payload_bytes > MAX_PAYLOAD_LEN {
             let max_bytes = MAX_PAYLOAD_LEN;
             return Err(BuildError::TooLarge { num_entries: num_keys, payload_bytes, max_bytes });
         }
-        let block = &mut out[start..];
         fault::inject(&mut block[HEADER_LEN..]);
-        header::write(block, Some(MapParams::Cut(params)), num_keys, self.context);
-        if !self.policy.self_check() {
-            return Ok(());
-        }
-        let opened = header::check(block, &OpenOptions::new().with_context(self.context));
-        match opened {
-            Ok((Some(Map::Cut(params)), _)) => cut::check(&self.keys, &params, &block[HEADER_LEN..]),
-            _ => Err(self.keys.lacks(0, num_keys)),
-        }
+        self.complete(params.encode(), block, |map, payload| match map {
+            Map::Cut(params) => cut::check(&self.keys, &params, payload),
+            Map::Integers(_) => Err(self.keys.lacks(0, num_keys)),
+        })
     }
 
-    /// Writes the header of a filter of integers, whose payload follows it, and checks the block unless the policy
+    /// Writes the header of a filter whose payload is complete, and compares the block with the keys, unless the policy
     /// leaves that out.
-    fn complete_integers(&self, built: &Built<integers::Params>, block: &mut [u8]) -> Result<(), BuildError> {
+    fn complete(
+        &self,
+        params: [u8; PARAMS_LEN],
+        block: &mut [u8],
+        compare: impl Fn(Map, &[u8]) -> Result<(), BuildError>,
+    ) -> Result<(), BuildError> {
         let num_keys = self.keys.len() as u64;
-        header::write(block, Some(MapParams::Integers(built.params)), num_keys, self.context);
+        header::write(block, params, num_keys, self.context);
         if !self.policy.self_check() {
             return Ok(());
         }
         match header::check(block, &OpenOptions::new().with_context(self.context)) {
-            Ok((Some(Map::Integers(read)), _)) if built.is_checked && read.params == built.params => Ok(()),
+            Ok((Some(map), _)) => compare(map, &block[HEADER_LEN..]),
             _ => Err(self.keys.lacks(0, num_keys)),
         }
     }

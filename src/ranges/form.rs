@@ -30,7 +30,8 @@ use core::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RangeForm {
-    /// Keys that are cut where they differ from their neighbours. There is no rate for all ranges.
+    /// Keys that are cut where they differ from their neighbours. There is no rate for all ranges, unless nothing is cut
+    /// off: then it is 0.
     Cut,
     /// Integers in hashed blocks. There is a rate for ranges of any length.
     Integers,

@@ -22,22 +22,10 @@ pub(super) enum Map {
     Integers(Integers),
 }
 
-/// The parameters of a map.
+/// Fills the header of `block`, whose payload is complete. `params` are those of its map, zeros without keys.
 #[cfg(feature = "std")]
-pub(super) enum MapParams {
-    Cut(cut::Params),
-    Integers(integers::Params),
-}
-
-/// Fills the header of `block`, whose payload is complete.
-#[cfg(feature = "std")]
-pub(super) fn write(block: &mut [u8], params: Option<MapParams>, num_keys: u64, context: u64) {
+pub(super) fn write(block: &mut [u8], params: [u8; PARAMS_LEN], num_keys: u64, context: u64) {
     block[KIND_AT] = BlockKind::Ranges.tag();
-    let params = match params {
-        None => [0; PARAMS_LEN],
-        Some(MapParams::Cut(params)) => params.encode(),
-        Some(MapParams::Integers(params)) => params.encode(),
-    };
     block[PARAMS_AT..DIGEST_AT].copy_from_slice(&params);
     let (hash_id, transform) = (hash::XXH3_ID, KeyTransform::WholeKey);
     Fields { hash_id, transform, features: 0, seed: 0, num_entries: num_keys }.write(

@@ -78,9 +78,29 @@ impl RangePolicy {
     /// log₂(`len` / `rate`) + 1.75 bits per key.
     ///
     /// Keys are integers if all have one length, and at most 16 bytes after those that all begin with; their first byte
-    /// is the most significant. Other keys, and sets too dense for `len`, get the filter that
-    /// [`RangePolicy::with_bits_per_key`] builds with the same bits, without a guaranteed rate:
-    /// [`RangeFilter::form`](super::RangeFilter::form) reports it, and [`RangePolicy::of_integers`] refuses such keys.
+    /// is the most significant. Dense ones, whose gaps take no more bits, are stored as cut keys of which nothing is cut
+    /// off: the rate is then 0, for ranges of any length. Other keys, and sets too dense for `len` in places, get the
+    /// filter that [`RangePolicy::with_bits_per_key`] builds with the same bits, without a guaranteed rate:
+    /// [`RangeFilter::form`](super::RangeFilter::form) and
+    /// [`RangeFilter::false_positive_rate`](super::RangeFilter::false_positive_rate) report it, and
+    /// [`RangePolicy::of_integers`] refuses such keys.
+    ///
+    /// ```
+    /// use filterblock::OpenOptions;
+    /// use filterblock::range::{RangeFilterBuilder, RangeForm, RangePolicy};
+    /// use std::ops::Bound::Included;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let mut builder = RangeFilterBuilder::new(RangePolicy::with_false_positive_rate(0.01, 64)?);
+    /// // Ids, of which each tenth was deleted.
+    /// (0..9000u64).filter(|id| id % 10 != 3).for_each(|id| builder.add_key(&id.to_be_bytes()));
+    /// let filter = OpenOptions::new().open_ranges(builder.finish()?)?;
+    /// assert_eq!((filter.form(), filter.false_positive_rate(1000)), (Some(RangeForm::Cut), Some(0.0)));
+    /// assert!(filter.bits_per_key().ok_or("keys")? < 3.0);
+    /// assert!((0..9000u64).all(|id| filter.may_contain(&id.to_be_bytes()) == (id % 10 != 3)));
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// [`BuildError::RangeSetting`] unless `rate` is at most one half, `len` at least 1, and `len` / `rate` at most 2³¹.
@@ -97,8 +117,8 @@ impl RangePolicy {
         Ok(Self { size: Size::Rate { rate_bits: rate.to_bits(), len, is_required: false }, self_check: true })
     }
 
-    /// Returns the policy of [`RangePolicy::with_false_positive_rate`], except that it refuses keys that are not such
-    /// integers: building fails with [`BuildError::NotIntegers`].
+    /// Returns the policy of [`RangePolicy::with_false_positive_rate`], except that it stores dense keys as others, and
+    /// refuses keys that are not such integers: building fails with [`BuildError::NotIntegers`].
     ///
     /// ```
     /// use filterblock::range::{RangeFilterBuilder, RangePolicy};
@@ -158,7 +178,7 @@ impl RangePolicy {
     }
 
     /// Returns about how many bytes a block of `num_keys` keys has, header included. It may have fewer: dense integers
-    /// are kept whole in 5 bits, and up to a bit a key is left where the next better plan takes more. It may have some
+    /// are kept whole in 2 bits, and up to a bit a key is left where the next better plan takes more. It may have some
     /// more, as a payload is not planned to the bit. The bytes that all keys begin with
     /// are stored once, up to 65 535 of them, whatever the policy plans.
     pub fn expected_block_len(&self, num_keys: u64) -> u64 {

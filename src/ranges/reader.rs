@@ -4,7 +4,6 @@ use super::cut::{self, Bounds, Groups};
 use super::form::RangeForm;
 use super::header::{self, Map};
 use super::integers::Search;
-use super::order::are_ordered;
 use super::query::Span;
 use crate::cpu::prefetch;
 use crate::error::DecodeError;
@@ -16,8 +15,8 @@ use core::ops::Bound;
 /// A range filter that was opened once: answers whether its table may have a key in a range.
 ///
 /// *No* is always true. Queries cannot fail and allocate nothing. Beside the length of the bounds, their time is limited
-/// whatever the bytes: one of cut keys searches two groups of at most 512 bytes; one of integers at most 129 blocks of
-/// numbers, usually one, and as many bits as twenty of the longest buckets have. `B` owns or borrows the bytes, and must
+/// whatever the bytes: one of cut keys searches two groups of at most 512 bytes; one of integers at most 33 blocks of
+/// numbers, usually one, and as many bits as eight of the longest buckets have. `B` owns or borrows the bytes, and must
 /// give the same ones at each call, as vectors, boxes, shared slices and memory maps do.
 #[derive(Clone)]
 pub struct RangeFilter<B> {
@@ -122,19 +121,14 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
     /// Returns whether the table may have a key of `span`.
     #[inline]
     pub(super) fn may_have(&self, span: Span<'_>) -> bool {
-        match (&self.map, span) {
-            (Some(Map::Integers(integers)), Span::Range(lower, upper)) => {
-                integers.may_contain_range(self.payload(), lower, upper)
-            }
-            (Some(Map::Integers(integers)), Span::Prefix(prefix)) => {
-                integers.may_contain_prefix(self.payload(), prefix)
-            }
-            (_, Span::Range(lower, upper)) if !are_ordered(lower, upper) => true,
-            (Some(Map::Cut(params)), _) => {
+        match &self.map {
+            Some(Map::Integers(integers)) => integers.may_have(self.payload(), span),
+            _ if !span.is_ordered() => true,
+            Some(Map::Cut(params)) => {
                 let groups = Groups::of(params, self.payload());
                 cut::of_span(params, self.payload(), span).is_some_and(|bounds| groups.may_have(&bounds))
             }
-            (None, _) => false,
+            None => false,
         }
     }
 
@@ -142,7 +136,7 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
     #[inline]
     pub(super) fn start<'a>(&'a self, span: Span<'a>) -> Probe<'a> {
         let payload = self.payload();
-        if matches!(span, Span::Range(lower, upper) if !are_ordered(lower, upper)) {
+        if !span.is_ordered() {
             return Probe::Known(true);
         }
         match &self.map {
@@ -245,11 +239,13 @@ impl<B> RangeFilter<B> {
     /// Returns the rate at which empty ranges of `len` integers pass, which follows from what the header stores. It is the
     /// expectation over the hash of numbers, whatever the keys and ranges are: many tables have it on average, and in one
     /// of few keys, where ranges meet the same few blocks again and again, several times as many may pass, or none. It is
-    /// 1 for ranges of more than a query searches. `None` if the filter has another form: then no rate holds for all ranges.
+    /// 1 for ranges of more than a query searches. It is 0 for ranges of any length, of cut keys too, if nothing of the keys
+    /// is cut off, as of dense integers. `None` of other filters: then no rate holds for all ranges.
     pub fn false_positive_rate(&self, len: u64) -> Option<f64> {
         match &self.map {
             Some(Map::Integers(integers)) => Some(integers.false_positive_rate(self.num_keys, len)),
-            Some(Map::Cut(_)) | None => None,
+            Some(Map::Cut(params)) => params.is_exact().then_some(0.0),
+            None => None,
         }
     }
 

@@ -84,7 +84,7 @@ fn range_vectors() {
 
 #[test]
 fn integer_vectors() {
-    let policy = |rate, len| RangePolicy::with_false_positive_rate(rate, len).expect("legal");
+    let policy = |rate, len| RangePolicy::of_integers(rate, len).expect("legal");
     let point = |number: u64| [&b"t"[..], &number.to_be_bytes()].concat();
     let points = [0, 5, 1000, 1001, 1 << 40].map(point);
     let ends: Vec<[Vec<u8>; 2]> =
@@ -107,6 +107,21 @@ fn integer_vectors() {
     ]);
     let even: Vec<[u8; 2]> = (256..512u16).map(|i| (2 * i).to_be_bytes()).collect();
     let single = [(Included(&b"key"[..]), Included(&b"key"[..])), (Excluded(&b"ke"[..]), Excluded(&b"key"[..]))];
+    let even: Vec<Bytes<'_>> = even.iter().map(|key| &key[..]).collect();
+    let of_even: &[(Bound<Bytes<'_>>, Bound<Bytes<'_>>)] = &[
+        (Included(&[2, 0]), Included(&[2, 0])),
+        (Included(&[2, 1]), Included(&[2, 1])),
+        (Excluded(&[2, 2]), Excluded(&[2, 4])),
+        (Included(&[2, 3]), Excluded(&[2, 4, 0])),
+        (Included(&[2, 2, 0]), Excluded(&[2, 4])),
+        (Included(&[2, 7]), Excluded(&[2, 8])),
+        (Included(&[4]), Unbounded),
+        (Unbounded, Included(&[1, 255])),
+        (Unbounded, Unbounded),
+    ];
+    let whole = RangePolicy::with_false_positive_rate(0.02, 4).expect("legal");
+    let evens = [("even", policy(0.02, 4)), ("exact", whole)]
+        .map(|(name, policy)| lines_of(name, policy, &even, of_even, &[&[2], &[3, 255], &[3, 254], &[4]]));
     let lines = [
         lines_of(
             "points",
@@ -115,30 +130,16 @@ fn integer_vectors() {
             &of_points,
             &[b"", b"t", &points[1][..8], &points[4][..4], &point(2), b"u"],
         ),
-        lines_of(
-            "even",
-            policy(0.02, 4),
-            &even.iter().map(|key| &key[..]).collect::<Vec<_>>(),
-            &[
-                (Included(&[2, 0]), Included(&[2, 0])),
-                (Included(&[2, 1]), Included(&[2, 1])),
-                (Included(&[2, 3]), Excluded(&[2, 4, 0])),
-                (Included(&[2, 7]), Excluded(&[2, 8])),
-                (Included(&[4]), Unbounded),
-                (Unbounded, Included(&[1, 255])),
-                (Unbounded, Unbounded),
-            ],
-            &[&[2], &[3, 255], &[3, 254], &[4]],
-        ),
+        evens.concat(),
         lines_of("single", policy(0.5, 1), &[b"key"], &single, &[b"k", b"key", b"key0"]),
         limits(),
     ];
     compare("range-integers", &lines.concat());
 }
 
-/// A block of no writer, with one bucket of 1024 bits in blocks of one number: 20 of these are searched.
+/// A block of no writer, with one bucket of 1024 bits in blocks of one number: 8 of these are searched.
 fn limits() -> Vec<String> {
-    let payload = [&[0xff; 1][..], &[0; 127]].concat();
+    let payload = [&[0; 8][..], &[0xff; 9], &[0; 127]].concat();
     let mut block = block(RangePolicy::with_bits_per_key(2.0).expect("legal"), [""; 0], 0);
     (block[24], block[40], block[41]) = (1, 8, 4);
     put(&mut block[48..52], 1000);
@@ -146,7 +147,7 @@ fn limits() -> Vec<String> {
     block.extend(payload);
     repair(&mut block, 0);
     let key = |number: u64| number.to_be_bytes();
-    let ends = [(0, 20), (0, 19), (1000, 1000 + 128), (1000, 1000)].map(|(from, to)| [key(from), key(to)]);
+    let ends = [(1, 9), (1, 8), (1000, 1000 + 32), (1000, 1000), (0, 0)].map(|(from, to)| [key(from), key(to)]);
     let ranges = ends.each_ref().map(|[from, to]| (Included(&from[..]), Included(&to[..])));
     lines_of_block("limits", &block, &ranges, &[&key(0)[..7]])
 }

@@ -27,9 +27,9 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 FILE, FORMAT = ROOT / "tests" / "conformance" / "rows.json", ROOT / "format" / "vectors"
 # The integers 0, 3, 6 and so on up to 192, in two bytes after "k", with a directory [16.8].
 INTEGERS = bytes.fromhex(
-    "f146424c4b0d0a1a01060100000000000000000000000000410000000000000034000000000000000204020301000100bc02000000000000"
-    "00000000000000006b0165d41a0504c48408350308b45c6f5e1dcf775986d43210136d0489021218a4003bc02a8b4813a0b88819d36c1a5b"
-    "b9ab3155")
+    "f146424c4b0d0a1a01060100000000000000000000000000410000000000000038000000000000000204020301000100bc020000ebf47bb0"
+    "fc7f356bcf80dbed6b000000c00165d41a0504c48408350308b45c6f5e1dcf775986d43210136d0489021218a4003bc02a8b4813a0b88819"
+    "d36c1a5bb9ab3155")
 # An index of three range filters of two keys [15.5].
 INDEX = bytes.fromhex(
     "f246424c490d0a1a010601000000000000000000000000000600000000000000380000000000000003000000000000000000000000000000"
@@ -98,14 +98,14 @@ RANGES = [
     *numbered("hash_id", "hash_id", 10, [0, 2, 255], 1, "newer"), *bits("hash_id", "seed", 16, range(0, 64, 9)),
     *bits("features", "features", 12, range(8, 16)),
     *numbered("transform", "transform", 11, [1, 4, 5, 255], 1, "newer"), *bits("transform", "parameter", 14, range(0, 16, 5)),
-    *numbered("payload_len", "payload_len", 32, [0x33, 0x35, *(0x34 + (1 << bit) for bit in (8, 24, 32, 53))], 8),
+    *numbered("payload_len", "payload_len", 32, [0x37, 0x39, *(0x38 + (1 << bit) for bit in (8, 24, 32, 53))], 8),
     Way("empty-len", "no entries, a payload", {24: bytes(8)}),
     *numbered("reserved", "byte 1", 41, [5, 6, 12, 20, 36, 68, 132], 1, "newer"),
     *numbered("range", "width", 40, [17, 255]), *numbered("range", "log_block", 42, [10, 40]),
     *numbered("range", "remainder_bits", 43, [49]), *numbered("range", "directory_bits", 44, [58]),
-    *numbered("range", "prefix_len", 46, [0x35, 0xFFFF], 2), *numbered("range", "bucket_range", 48, [0], 4),
-    Way("unused", "a bit of the directory's last byte", {65: b"\x81"}),
-    Way("unused", "another", {65: b"\x05"})]
+    *numbered("range", "prefix_len", 46, [0x34, 0xFFFF], 2), *numbered("range", "bucket_range", 48, [0], 4),
+    Way("unused", "a bit of the directory's last byte", {69: b"\x81"}),
+    Way("unused", "another", {69: b"\x05"})]
 INDEXES = [
     *of_checksums(0xF2), *numbered("version", "version", 8, [0]), *numbered("version", "version", 8, [2, 255], 1, "newer"),
     *numbered("kind", "kind", 9, [0], 1, "mismatch"), *numbered("kind", "kind", 9, [1, 5, 7, 127, 255], 1, "newer"),
@@ -266,23 +266,29 @@ def of_contexts() -> Iterator[dict[str, Any]]:
 def with_payload(params: bytes, payload: bytes) -> bytes:
     """A range filter of one key."""
     data = bytearray(INTEGERS[:64] + payload)
-    data[24], data[32], data[40:52] = 1, len(payload), params
+    data[24], data[32:34], data[40:52] = 1, len(payload).to_bytes(2, "little"), params
     return block(data)
 
 
 def integers_of_shapes() -> Iterator[dict[str, Any]]:
     """Codes of no writer, and queries whose answers depend on one rule [16.8]."""
     def filter_of(log_block: int, r: int, bucket_range: int, num_buckets: int = 4) -> integers.IntegerFilter:
-        return integers.IntegerFilter(0, 0, b"k", 4, log_block, Golomb(r, bucket_range, num_buckets, 0, 64), b"")
+        p = Golomb(r, bucket_range, num_buckets, 0, 64)
+        return integers.IntegerFilter(0, 0, b"k", 4, log_block, (0, 0xFFFFFFFF), p, b"")
 
     def query(x: int, count: int) -> str:
         return f"range:i{(b'k' + x.to_bytes(4, 'big')).hex()}:i{(b'k' + (x + count - 1).to_bytes(4, 'big')).hex()}"
 
-    # A bucket of one value, 292, has 293 bits: 69 of them are at most 10 240 * 2 in all, and 70 are more.
+    # A bucket of one value, 292, has 293 bits: 27 of them are at most 4096 * 2 in all, and 28 are more.
     of = filter_of(0, 0, 300, 8)
-    free = (x for x in itertools.count(1) if all(of.code(x + i)[1] != 292 for i in range(130)))
-    queries = [query(x, count) for x in itertools.islice(free, 0, 400, 100) for count in (1, 69, 70, 128, 129, 130)]
-    yield answered("range", "buckets of 293 bits, of which 69 are searched", of.write(512, {(b, 292) for b in range(8)}), queries)
+    free = (x for x in itertools.count(1) if all(of.code(x + i)[1] != 292 for i in range(34)))
+    queries = [query(x, count) for x in itertools.islice(free, 0, 400, 100) for count in (1, 27, 28, 32, 33, 34)]
+    yield answered("range", "buckets of 293 bits, of which 27 are searched", of.write(512, {(b, 292) for b in range(8)}), queries)
+    # The first and the last number alone.
+    queries = [query(x, 1) for x in (0, 999, 1000, 1001, 1999, 2000, 2001)] + [query(900, 101), query(2000, 9), query(999, 1)] + [
+        "range:u:i6b000003e7", "range:e6b000007d0:u", "range:i6b000003e9:e6b000007d0", "range:u:u", "prefix:6b", "prefix:6b0001"]
+    for ends in (1000, 2000), (2000, 1000):
+        yield answered("range", f"the ends {ends}", replace(of, ends=ends).write(512, {(0, 292)}), queries)
     # A block that reaches into the next bucket, where one of the two has a code at its end or at its beginning.
     of = filter_of(5, 3, 40)
     blocks = {(of.code(32 * i)[0], of.code(32 * i + 31)[0]): 32 * i for i in reversed(range(400))}
@@ -292,7 +298,7 @@ def integers_of_shapes() -> Iterator[dict[str, Any]]:
         for bucket in range(4):
             yield answered("range", f"a code of value {value} in bucket {bucket}, of 40 values", of.write(256, {(bucket, value)}), queries)
     # Codes that differ in bit 32 or 31 of their values alone, and a prefix of 300 bytes.
-    of = replace(filter_of(0, 27, 1 << 35), prefix=b"k" * 300, width=16)
+    of = replace(filter_of(0, 27, 1 << 35), prefix=b"k" * 300, width=16, ends=(0, 2**128 - 1))
     x = next(x for x in itertools.count() if of.code(x)[1] >> 33 and of.code(x + 1)[0] == of.code(x)[0])
     bucket, value = of.code(x)
     for near in value, value ^ 1 << 32, value ^ 1 << 31, value ^ 1 << 34:
@@ -302,7 +308,10 @@ def integers_of_shapes() -> Iterator[dict[str, Any]]:
             f"key:{key}", *(f"range:i{key}:i{(of.prefix + (x + more).to_bytes(16, 'big')).hex()}" for more in (0, 1 << 31, 1 << 63))])
     for log_block in 31, 32, 39:  # one above that of the bucket's range
         params = integers.PARAMS.pack(4, 4, log_block, 30, 0, (1 << log_block - 1) >> 32, 0, (1 << log_block - 1) & 0xFFFFFFFF)
-        yield answered("range", f"log_block {log_block} in 2^{log_block - 1}", with_payload(params, bytes(8)), [])
+        yield answered("range", f"log_block {log_block} in 2^{log_block - 1}", with_payload(params, bytes(16)), [])
+    for name, params, size in (("width 9", [8, 1, 1, 0, 0, 0, 0, 9, 1, 0, 0, 0], 4),
+                               ("width 1 and a class", [8, 1, 1, 1, 0, 0, 1, 1, 1, 0, 0, 0], 392)):
+        yield answered("range", f"{name} of cut keys", with_payload(bytes(params), bytes(size)), [])
     yield answered("range", "log_block 39", filter_of(39, 33, 1 << 39).write(256, {(0, 5), (3, 7)}), ["key:6b00000001", "range:u:u"])
 
 

@@ -75,6 +75,7 @@ class Choices(NamedTuple):
     is_gaps: bool
     mark_bytes: int
     least: int
+    width: int = 0
 
 
 class Steps(NamedTuple):

@@ -1,4 +1,4 @@
-"""Range filters of integers [16.6], format/ranges.md: reader and writer.
+"""Range filters of integers [16.8], format/ranges.md: reader and writer.
 
 A part of ranges.py, under its rule: changed for format-spec.md, never for the library. The numbers between two bounds are
 found by bisection over keys, where the document and the library have rules by the length of bounds.
@@ -15,7 +15,7 @@ from kinds import Damaged, Golomb, GolombReader, Newer, U32, U64, Unwritable, ch
 
 IS_INTEGERS = 4
 PARAMS = struct.Struct("<BBBBBBHI")
-MOST_BLOCKS, MOST_BITS = 129, 20 * 512  # bits for each r + 2
+MOST_BLOCKS, MOST_BITS = 33, 8 * 512  # bits for each r + 2
 
 
 def least(end: int, holds: Callable[[int], bool]) -> int:
@@ -34,6 +34,15 @@ def are_ordered(lower: Any, upper: Any) -> bool:
     return lower.key < upper.key or lower.key == upper.key and not lower.is_excluded and not upper.is_excluded
 
 
+def is_above(key: bytes, lower: Any) -> bool:
+    return lower.key is None or key > lower.key or key == lower.key and not lower.is_excluded
+
+
+def is_below(key: bytes, upper: Any) -> bool:
+    return upper.key is None or key < upper.key or key == upper.key and not upper.is_excluded or (
+        upper.is_prefix and key.startswith(upper.key))
+
+
 @dataclass
 class IntegerFilter:
     """An opened filter of at least one key."""
@@ -42,6 +51,7 @@ class IntegerFilter:
     prefix: bytes
     width: int
     log_block: int
+    ends: tuple[int, int]
     p: Golomb
     codes: bytes
     _values: dict[int, Optional[set[int]]] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -82,8 +92,10 @@ class IntegerFilter:
         end = 1 << 8 * self.width
         x = least(end, lambda number: is_above(self.key(number)))
         y = least(end, lambda number: not is_below(self.key(number))) - 1
-        if x > y:
+        if x > y or y < self.ends[0] or x > self.ends[1]:
             return False
+        if x <= self.ends[0] or y >= self.ends[1]:
+            return True
         blocks = range(x >> self.log_block, (y >> self.log_block) + 1)
         if blocks.stop - blocks.start > MOST_BLOCKS:
             return True
@@ -105,8 +117,7 @@ class IntegerFilter:
     def may_contain(self, lower: Any, upper: Any) -> bool:
         """The answer for a range between two bounds of ranges.py."""
         return not are_ordered(lower, upper) or self.between(
-            lambda key: lower.key is None or key > lower.key or key == lower.key and not lower.is_excluded,
-            lambda key: upper.key is None or key < upper.key or key == upper.key and not upper.is_excluded)
+            lambda key: is_above(key, lower), lambda key: is_below(key, upper))
 
     def may_contain_prefix(self, prefix: bytes) -> bool:
         n = len(prefix)
@@ -119,14 +130,16 @@ class IntegerFilter:
         prefix = os.path.commonprefix((distinct[0], distinct[-1]))
         if prefix != self.prefix or any(len(key) != len(prefix) + self.width for key in distinct):
             raise Unwritable("keys of another prefix or another length")
-        return self.write(len(distinct), {self.code(int.from_bytes(key[len(prefix):], "big")) for key in distinct})
+        numbers = [int.from_bytes(key[len(prefix):], "big") for key in distinct]
+        return replace(self, ends=(numbers[0], numbers[-1])).write(len(distinct), set(map(self.code, numbers)))
 
     def write(self, num_entries: int, codes: set[tuple[int, int]]) -> bytes:
         """The block of these codes."""
         p, payload = build_codes(self.p, codes)
         params = PARAMS.pack(self.width, IS_INTEGERS, self.log_block, p.remainder_bits, p.directory_bits,
                              p.bucket_range >> 32, len(self.prefix), p.bucket_range & U32)
-        payload, m = self.prefix + payload, fb.mix(self.context)
+        payload = self.prefix + b"".join(end.to_bytes(self.width, "big") for end in self.ends) + payload
+        m = fb.mix(self.context)
         head = fb.HEADER.pack(fb.MAGIC, 1, 6, 1, 0, 0, 0, 0, num_entries, len(payload), params,
                               fb.xxh3(payload) ^ m, 0)[:60]
         return head + (fb.masked_crc(head) ^ m & U32).to_bytes(4, "little") + payload
@@ -140,10 +153,13 @@ def open_integers(params: bytes, num_entries: int, context: int, payload: bytes)
     p = Golomb(r, high << 32 | low, -(-num_entries // 64), d, 64)
     if width > 16 or log_block > 39 or 1 << log_block > p.bucket_range:
         raise Damaged("range: params")
-    if prefix_len > len(payload):
+    codes_at = prefix_len + 2 * width
+    if codes_at > len(payload):
         raise Damaged("range: length of the payload")
-    check_payload(p, payload[prefix_len:])
-    return IntegerFilter(num_entries, context, payload[:prefix_len], width, log_block, p, payload[prefix_len:])
+    check_payload(p, payload[codes_at:])
+    ends = [int.from_bytes(payload[codes_at - size:codes_at][:width], "big") for size in (2 * width, width)]
+    return IntegerFilter(num_entries, context, payload[:prefix_len], width, log_block, (ends[0], ends[1]), p,
+                         payload[codes_at:])
 
 
 def build_codes(p: Golomb, codes: set[tuple[int, int]]) -> tuple[Golomb, bytes]:

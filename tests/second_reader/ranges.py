@@ -65,6 +65,9 @@ class RangeFilter:
             return True
         if self.choices is None:
             return False
+        if self.choices.width:
+            keys = (self.prefix + of[0].to_bytes(8, "big")[:self.choices.width] for of in self.numbers)
+            return any(integers.is_above(key, lower) and integers.is_below(key, upper) for key in keys)
         code = self.choices.code
         low, high = lower_string(code, self.prefix, lower), upper_string(code, self.prefix, upper)
         return low is not None and high is not None and self.overlaps(self.choices, low, high)
@@ -170,8 +173,9 @@ def open_cut_keys(params: bytes, num_entries: int, context: int, payload: bytes)
     group_units, is_gaps, mark_bytes, num_classes, prefix_len, num_columns, least, num_groups = PARAMS.unpack(params)
     if is_gaps > 1:
         raise Newer("reserved")
+    least, width = (0, least) if is_gaps else (least, 0)
     if not (1 <= group_units <= 16 and 1 <= mark_bytes <= 8 and num_classes <= 16
-            and 1 <= num_groups <= num_entries) or num_columns and not num_classes or least and is_gaps:
+            and 1 <= num_groups <= num_entries) or num_columns and not num_classes or width > (0 if num_classes else 8):
         raise Damaged("range: params")
     at = prefix_len + (384 + 2 * num_classes * (num_columns + 1) if num_classes else 0)
     group_len = 32 * group_units
@@ -179,7 +183,7 @@ def open_cut_keys(params: bytes, num_entries: int, context: int, payload: bytes)
     if not LEAST_GROUP <= last <= group_len:
         raise Damaged("range: length of the payload")
     code = Code(payload[prefix_len:at], num_classes, num_columns)
-    choices = Choices(code, group_units, bool(is_gaps), mark_bytes, least)
+    choices = Choices(code, group_units, bool(is_gaps), mark_bytes, least, width)
     return RangeFilter(num_entries, context, payload, choices, payload[:prefix_len], num_groups)
 
 
@@ -256,7 +260,10 @@ def build_ranges(p: Choices, prefix: bytes, strings: list[str], groups: list[Gro
         if isinstance(head, Gaps):
             if more:
                 raise Unwritable("a separator of more than a mark")
-            front, back = gaps_of(head, list(map(number_of, strings[starts[g]:end])), number_of(separator))
+            numbers = list(map(number_of, strings[starts[g]:end]))
+            if p.width and any(number & (1 << head.shift) - 1 for number in numbers):
+                raise Unwritable("bits that are cut off")
+            front, back = gaps_of(head, numbers, number_of(separator))
         else:
             fields = [(len(group.firsts), 8), (head.centre, 10), (head.low_bits, 4), (head.extra, 4), (head.longer, 3),
                       (bool(more), 1)] + [(len(more), 10)] * bool(more)
@@ -277,9 +284,11 @@ def write_range(p: Optional[Choices], keys: list[bytes], groups: list[Group], co
     if keys:
         assert p
         prefix = common_prefix(keys)
+        if p.width and any(len(key) != len(prefix) + p.width for key in keys):
+            raise Unwritable("keys of another length")
         payload = build_ranges(p, prefix, strings_of(p, prefix, keys), groups)
         params = PARAMS.pack(p.group_units, p.is_gaps, p.mark_bytes, p.code.num_classes, len(prefix),
-                             p.code.num_columns, p.least, len(groups))
+                             p.code.num_columns, p.least or p.width, len(groups))
     m = fb.mix(context)
     head = fb.HEADER.pack(fb.MAGIC, 1, fb.RANGE, 1, 0, 0, 0, 0, len(keys), len(payload), params, fb.xxh3(payload) ^ m,
                           0)[:60]

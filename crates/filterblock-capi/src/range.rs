@@ -21,8 +21,9 @@ use filterblock::range::{RangeFilter, RangeForm};
 /// BITS is about how many bits the block has for each key, from 2 to 200. From 10 on for integers and 12 to 24 on for
 /// text all keys are distinguished; more bits see smaller gaps between keys. RATE and LENGTH are for integers, most
 /// significant byte first: keys of one length, of at most 16 bytes after those that all begin with. Of the empty ranges
-/// of up to LENGTH integers the share RATE passes. A filter of keys that are not such integers has the other form, and
-/// no rate, which `filterblock_range_reader_info` shows; with ",form=integers" it is not built
+/// of up to LENGTH integers the share RATE passes. Dense integers, which can be kept whole in as many bits, have the form
+/// `FILTERBLOCK_RANGE_FORM_CUT`, and the rate 0. A filter of keys that are not such integers has that form, too, and no
+/// rate, as `filterblock_range_reader_false_positive_rate` shows; with ",form=integers" it is not built
 /// (`FILTERBLOCK_STATUS_NOT_BUILT`, with the reason).
 ///
 /// A filter has at most 2^32 - 1 keys, or the finish is `FILTERBLOCK_STATUS_NOT_BUILT`. Nothing is hashed: range filters
@@ -84,7 +85,8 @@ pub extern "C" fn filterblock_range_reader_free(reader: Option<Box<RangeReader>>
     drop(reader);
 }
 
-/// The form of a range filter whose keys are cut where they differ from their neighbours. No rate holds for all ranges.
+/// The form of a range filter whose keys are cut where they differ from their neighbours. No rate holds for all ranges,
+/// unless nothing is cut off: then it is 0.
 pub const FILTERBLOCK_RANGE_FORM_CUT: u32 = 1;
 
 /// The form of a range filter whose keys are integers, with a rate.
@@ -132,8 +134,8 @@ pub unsafe extern "C" fn filterblock_range_reader_info(reader: Option<&RangeRead
 }
 
 /// The rate at which empty ranges of `range_len` integers pass, on average over many tables, whatever the keys and the ranges
-/// are: in one of few keys several times as many may pass, or none. 1 where no rate holds for all of them: of filters of
-/// another form, without keys, and of a null pointer.
+/// are: in one of few keys several times as many may pass, or none. 0 where all keys are kept whole. 1 where no rate holds
+/// for all ranges: of other filters of cut keys, without keys, and of a null pointer.
 #[unsafe(no_mangle)]
 pub extern "C" fn filterblock_range_reader_false_positive_rate(reader: Option<&RangeReader>, range_len: u64) -> f64 {
     caught_or(1.0, || reader.and_then(|reader| reader.filter.false_positive_rate(range_len)).unwrap_or(1.0))

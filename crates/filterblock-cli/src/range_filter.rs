@@ -77,7 +77,7 @@ pub(crate) fn rate_lost(
     [shortest, longest]: [usize; 2],
 ) -> Option<String> {
     let (rate, len) = policy.false_positive_rate()?;
-    let form = filter.form().filter(|&form| form != RangeForm::Integers)?;
+    let form = filter.form().filter(|_| filter.false_positive_rate(len).is_none())?;
     let reason = match shortest == longest {
         true => "too many of these are near each other, or they have too many bytes after those that all begin with"
             .to_owned(),

@@ -10,6 +10,8 @@ pub struct Integers {
     prefix: Vec<u8>,
     width: usize,
     pub log_block: u32,
+    /// The first and the last number.
+    ends: [u128; 2],
     golomb: Golomb,
     /// The code of every key, as a number of bucket and value.
     codes: Vec<u128>,
@@ -32,7 +34,10 @@ impl Integers {
             num_buckets: int(&block[24..32]).div_ceil(64),
             bucket_range: int(&params[8..12]) | u64::from(params[5]) << 32,
         };
-        let (prefix, codes) = payload.split_at(int(&params[6..8]) as usize);
+        let (prefix, rest) = payload.split_at(int(&params[6..8]) as usize);
+        let (ends, codes) = rest.split_at(2 * usize::from(params[0]));
+        let ends = [&ends[..ends.len() / 2], &ends[ends.len() / 2..]];
+        let ends = ends.map(|end| end.iter().fold(0, |number, &byte| number << 8 | u128::from(byte)));
         let of_bucket = |bucket: u64| {
             let values = golomb.offsets(codes, bucket).expect("a bucket of a writer");
             values.into_iter().map(move |value| golomb.number(bucket, value))
@@ -40,7 +45,8 @@ impl Integers {
         let bits = |bucket| golomb.start(codes, bucket + 1) - golomb.start(codes, bucket);
         let (num, bits) = (golomb.num_buckets, (0..golomb.num_buckets).map(bits).collect());
         let codes = (0..num).flat_map(of_bucket).collect();
-        Self { prefix: prefix.to_vec(), width: params[0].into(), log_block: params[2].into(), golomb, codes, bits }
+        let (prefix, width) = (prefix.to_vec(), params[0].into());
+        Self { prefix, width, log_block: params[2].into(), ends, golomb, codes, bits }
     }
 
     pub fn may_contain_range(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> bool {
@@ -63,11 +69,14 @@ impl Integers {
         let (Some(first), Some(last)) = (first, behind.map_or(Some(greatest), |behind| behind.checked_sub(1))) else {
             return false;
         };
-        if first > last {
+        if first > last || first > self.ends[1] || last < self.ends[0] {
             return false;
         }
+        if first <= self.ends[0] || last >= self.ends[1] {
+            return true;
+        }
         let (block, last_block) = (first >> self.log_block, last >> self.log_block);
-        if last_block - block > 128 {
+        if last_block - block > 32 {
             return true;
         }
         let mut bits = 0;
@@ -87,7 +96,7 @@ impl Integers {
             }
             has_code || self.codes.iter().any(|code| (from..=to).contains(&((code + end - place) % end)))
         });
-        has_code || bits > 20 * 512 * (self.golomb.remainder_bits + 2)
+        has_code || bits > 8 * 512 * (self.golomb.remainder_bits + 2)
     }
 
     fn key(&self, number: u128) -> Vec<u8> {

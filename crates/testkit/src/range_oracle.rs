@@ -3,6 +3,7 @@
 
 use crate::oracle::{field, int};
 use std::ops::Bound::{self, Excluded, Included, Unbounded};
+use std::ops::RangeBounds;
 
 /// Bits, the first of which is compared first.
 type Bits = Vec<bool>;
@@ -18,6 +19,8 @@ pub struct Ranges {
     pub leaves: Vec<Bits>,
     /// The first and the last number for which each value stands, with gaps.
     pub values: Vec<[u64; 2]>,
+    /// All keys, if no bit of them is cut off.
+    keys: Option<Vec<Vec<u8>>>,
 }
 
 /// The bits of each byte value by the class of its place, if keys have it, and the class of what follows it.
@@ -75,7 +78,7 @@ impl Ranges {
         });
         let groups: Vec<Group<'_>> = opened.collect();
         let code = Code::new(code, size);
-        let mut ranges = Self { prefix: prefix.to_vec(), code, is_gaps, leaves: vec![], values: vec![] };
+        let mut ranges = Self { prefix: prefix.to_vec(), code, is_gaps, leaves: vec![], values: vec![], keys: None };
         let separators: Vec<Bits> = groups.iter().map(|group| group.separator.clone()).collect();
         for (number, group) in groups.into_iter().enumerate() {
             match is_gaps {
@@ -83,6 +86,11 @@ impl Ranges {
                 false => ranges.read_leaves(group, separators.get(number + 1), usize::from(params[7])),
             }
         }
+        let width = if is_gaps { usize::from(params[7]) } else { 0 };
+        let byte = |number: u64, place: usize| (number >> (56 - 8 * place)) as u8;
+        let key =
+            |value: &[u64; 2]| prefix.iter().copied().chain((0..width).map(|place| byte(value[0], place))).collect();
+        ranges.keys = (width > 0).then(|| ranges.values.iter().map(key).collect());
         ranges
     }
 
@@ -139,6 +147,9 @@ impl Ranges {
         if !are_ordered(lower, upper) {
             return true;
         }
+        if let Some(keys) = &self.keys {
+            return keys.iter().any(|key| (lower, upper).contains(&key[..]));
+        }
         let (mut least, mut most) = (vec![false; COUNTED], vec![true; COUNTED]);
         if let Included(bytes) | Excluded(bytes) = lower {
             match bytes.strip_prefix(&self.prefix[..]) {
@@ -165,6 +176,9 @@ impl Ranges {
     }
 
     pub fn may_contain_prefix(&self, prefix: &[u8]) -> bool {
+        if let Some(keys) = &self.keys {
+            return keys.iter().any(|key| key.starts_with(prefix));
+        }
         match prefix.strip_prefix(&self.prefix[..]) {
             Some(rest) => self.overlaps(self.code.string(rest, false, false), self.code.string(rest, true, true)),
             None => self.prefix.starts_with(prefix) && self.may_contain_range(Unbounded, Unbounded),

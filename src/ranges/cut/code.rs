@@ -13,6 +13,7 @@
 use super::bits::{ALL_BITS, Bits};
 use crate::bytes;
 use crate::error::DecodeError;
+use crate::ranges::query::Side;
 
 /// The greatest number of bits of a byte.
 pub(crate) const MAX_LEN: u32 = 12;
@@ -30,19 +31,6 @@ pub(crate) fn table_len(num_classes: usize, num_columns: usize) -> usize {
 pub(crate) struct ByteCode<'a> {
     table: &'a [u8],
     num_columns: usize,
-}
-
-/// The side of a bound on which keys are searched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
-    /// The least key that is not below.
-    Lower,
-    /// The greatest key that is not above.
-    Upper,
-    /// The greatest key that is below.
-    UpperExcluded,
-    /// The greatest key that begins with the bytes, or is below.
-    UpperOfPrefix,
 }
 
 impl<'a> ByteCode<'a> {

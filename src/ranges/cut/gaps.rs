@@ -106,13 +106,15 @@ pub(crate) fn num_values(group: &[u8]) -> u64 {
     Head::read(group).num
 }
 
-/// Searches a group whose separator is `separator` for a number from `lower` to `upper`.
-pub(crate) fn search(group: &[u8], separator: u64, lower: u64, upper: u64) -> Found {
+/// Searches a group whose separator is `separator` for a number from `lower` to `upper`. If it is exact, bits that are
+/// not kept are zeros.
+pub(crate) fn search(group: &[u8], separator: u64, lower: u64, upper: u64, is_exact: bool) -> Found {
     let head = Head::read(group);
     let first = separator >> head.shift;
-    let value = |number: u64| head.jumps.value(group, (number >> head.shift).saturating_sub(first));
-    let (lower, _) = value(lower);
-    let upper = match value(upper) {
+    let value = |number: u64| head.jumps.value(group, number.saturating_sub(first));
+    let up = u64::from(is_exact && lower.trailing_zeros() < head.shift);
+    let (lower, _) = value((lower >> head.shift) + up);
+    let upper = match value(upper >> head.shift) {
         (upper, false) => upper,
         (0, true) => return Found::No,
         (end, true) => end - 1,

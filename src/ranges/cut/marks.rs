@@ -199,7 +199,9 @@ impl<'a> Groups<'a> {
         if lower > upper {
             return false;
         }
-        match gaps::search(self.group(group), self.mark(group), lower, upper) {
+        let is_exact = self.params.is_exact();
+        let search = |group: usize, lower| gaps::search(self.group(group), self.mark(group), lower, upper, is_exact);
+        match search(group, lower) {
             Found::Maybe => return true,
             Found::No => return false,
             Found::Beyond => {}
@@ -207,8 +209,7 @@ impl<'a> Groups<'a> {
         // All keys of the group are below the lower bound. One whose successor begins in the range lies in the range.
         let next = group + 1;
         let reaches = |group: usize| group < self.num && self.mark(group) <= upper;
-        let begins = || gaps::search(self.group(next), self.mark(next), self.mark(next), upper) == Found::Maybe;
-        reaches(next) && (reaches(next + 1) || begins())
+        reaches(next) && (reaches(next + 1) || search(next, self.mark(next)) == Found::Maybe)
     }
 
     /// Returns whether a group of steps, which `lower` falls into, or the next one has a leaf between the bounds.

@@ -16,4 +16,4 @@ pub(super) use bounds::{Bounds, of_span};
 pub(super) use marks::Groups;
 pub(super) use params::Params;
 #[cfg(feature = "std")]
-pub(super) use write::{build, check};
+pub(super) use write::{build, build_exact, check};

@@ -19,12 +19,14 @@ const MAX_UNITS: u8 = 16;
 pub(crate) const MIN_GROUP_LEN: usize = 4;
 /// The greatest number of bytes of a mark.
 pub(crate) const MAX_MARK_BYTES: usize = 8;
+/// The greatest number of bytes of a key after the prefix of which nothing is cut off: those of a number.
+pub(crate) const MAX_WIDTH: u8 = 8;
 
 const FLAGS_AT: usize = 1;
 const IS_GAPS: u8 = 1;
 
 /// The parameters that the header stores.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Params {
     /// The length of a group in [`UNIT_LEN`]s.
     pub(crate) group_units: u8,
@@ -36,6 +38,8 @@ pub(crate) struct Params {
     pub(crate) num_columns: u8,
     /// The least number of bits that distinguish a leaf.
     pub(crate) least: u8,
+    /// The number of bytes that each key has after the prefix, if nothing of them is cut off; else 0.
+    pub(crate) width: u8,
     /// The number of bytes that all keys begin with.
     pub(crate) prefix_len: u16,
     /// At least 1.
@@ -49,13 +53,13 @@ impl Params {
         (out[0], out[FLAGS_AT]) = (self.group_units, self.is_gaps.into());
         (out[2], out[3]) = (self.mark_bytes, self.num_classes);
         bytes::put_u16(&mut out, 4, self.prefix_len);
-        (out[6], out[7]) = (self.num_columns, self.least);
+        (out[6], out[7]) = (self.num_columns, self.least.max(self.width));
         bytes::put_u32(&mut out, 8, self.num_groups);
         out
     }
 
     /// Returns the parameters except the length of the prefix, with their names.
-    pub(crate) fn named(&self) -> [(&'static str, u64); 7] {
+    pub(crate) fn named(&self) -> [(&'static str, u64); 8] {
         [
             ("group_units", self.group_units.into()),
             ("is_gaps", self.is_gaps.into()),
@@ -63,6 +67,7 @@ impl Params {
             ("num_classes", self.num_classes.into()),
             ("num_columns", self.num_columns.into()),
             ("least", self.least.into()),
+            ("width", self.width.into()),
             ("num_groups", self.num_groups.into()),
         ]
     }
@@ -70,27 +75,29 @@ impl Params {
     /// Reads the parameters of a filter of `num_entries` keys, at least 1, and checks the length of its payload and its
     /// code. Groups are not checked: a search of any bytes ends, and takes those past the end of a group as zeros.
     pub(crate) fn decode(stored: &[u8; PARAMS_LEN], num_entries: u64, payload: &[u8]) -> Result<Self, DecodeError> {
+        let is_gaps = stored[FLAGS_AT] & IS_GAPS != 0;
+        let (least, width) = if is_gaps { (0, stored[7]) } else { (stored[7], 0) };
         let params = Self {
             group_units: stored[0],
-            is_gaps: stored[FLAGS_AT] & IS_GAPS != 0,
+            is_gaps,
             mark_bytes: stored[2],
             num_classes: stored[3],
             num_columns: stored[6],
-            least: stored[7],
+            least,
+            width,
             prefix_len: bytes::u16_at(stored, 4),
             num_groups: bytes::u32_at(stored, 8),
         };
         if stored[FLAGS_AT] & !IS_GAPS != 0 {
             return Err(DecodeError::Reserved { offset_bytes: (PARAMS_AT + FLAGS_AT) as u64, found: stored[FLAGS_AT] });
         }
-        let (max_columns, max_least) =
-            (if params.num_classes == 0 { 0 } else { u8::MAX }, if params.is_gaps { 0 } else { u8::MAX });
+        let (max_columns, max_width) = if params.num_classes == 0 { (0, MAX_WIDTH) } else { (u8::MAX, 0) };
         for (name, value, min, max) in [
             ("group_units", params.group_units.into(), 1, MAX_UNITS.into()),
             ("mark_bytes", params.mark_bytes.into(), 1, MAX_MARK_BYTES as u64),
             ("num_classes", params.num_classes.into(), 0, MAX_CLASSES as u64),
             ("num_columns", params.num_columns.into(), 0, max_columns.into()),
-            ("least", params.least.into(), 0, max_least.into()),
+            ("width", params.width.into(), 0, max_width.into()),
             ("num_groups", params.num_groups.into(), 1, num_entries),
         ] {
             if !(min..=max).contains(&value) {
@@ -119,6 +126,11 @@ impl Params {
     /// Returns the length of a group in bytes.
     pub(crate) fn group_len(&self) -> usize {
         usize::from(self.group_units) * UNIT_LEN
+    }
+
+    /// Returns whether nothing of the keys is cut off.
+    pub(crate) fn is_exact(&self) -> bool {
+        self.width > 0
     }
 
     fn table_len(&self) -> usize {

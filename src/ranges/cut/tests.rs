@@ -205,13 +205,14 @@ fn steps(mut plain: Plain<'_>, separator: Text, next_len: u32, least: u32) -> Ve
     cells
 }
 
-/// Compares answers for ranges with what the cells say.
+/// Compares answers for ranges with what the cells say, and where nothing is cut off with the keys.
 fn compare(filter: &Filter, cells: &[(u128, u128)], keys: &[Vec<u8>], lower: &[u8], upper: &[u8]) -> bool {
-    let (first, last) = (filter.string(lower).0, filter.string(upper).cell().0);
-    let overlaps =
-        |last: u128| cells.get(cells.partition_point(|cell| cell.1 < first)).is_some_and(|cell| cell.0 <= last);
-    let says = filter.overlaps(Included(lower), Included(upper));
-    assert_eq!(says, overlaps(last), "{lower:?} {upper:?} {keys:?} {:?}", filter.params);
+    let reaches = |first: u128, last: u128| {
+        cells.get(cells.partition_point(|cell| cell.1 < first)).is_some_and(|cell| cell.0 <= last)
+    };
+    let overlaps = || reaches(filter.string(lower).0, filter.string(upper).0);
+    let (says, is_exact) = (filter.overlaps(Included(lower), Included(upper)), filter.params.is_exact());
+    assert!(is_exact || says == overlaps(), "{lower:?} {upper:?} {keys:?} {:?}", filter.params);
     let has = |range: (Bound<&[u8]>, Bound<&[u8]>)| {
         use core::ops::RangeBounds;
         keys.iter().any(|key| range.contains(&&key[..]))
@@ -219,12 +220,17 @@ fn compare(filter: &Filter, cells: &[(u128, u128)], keys: &[Vec<u8>], lower: &[u
     for range in
         [(Included(lower), Excluded(upper)), (Excluded(lower), Included(upper)), (Included(lower), Included(upper))]
     {
-        assert!(filter.overlaps(range.0, range.1) || !has(range), "{range:?} {keys:?} {:?}", filter.params);
+        let (says, has) = (filter.overlaps(range.0, range.1), has(range));
+        assert!(says == has || says && !is_exact, "{range:?} {keys:?} {:?}", filter.params);
     }
-    let prefix = filter.string(lower).cell();
-    let says_prefix = filter.has_prefix(lower);
-    let at = cells.partition_point(|cell| cell.1 < prefix.0);
-    assert_eq!(says_prefix, cells.get(at).is_some_and(|cell| cell.0 <= prefix.1), "{lower:?}* {keys:?}");
+    let has_prefix = match is_exact {
+        true => keys.iter().any(|key| key.starts_with(lower)),
+        false => {
+            let (first, last) = filter.string(lower).cell();
+            reaches(first, last)
+        }
+    };
+    assert_eq!(filter.has_prefix(lower), has_prefix, "{lower:?}* {keys:?}");
     says
 }
 
@@ -315,7 +321,15 @@ fn all_sets_of_few_keys_and_all_ranges() {
                 let filter = Filter::new(&keys, bits);
                 let cells = filter.cells();
                 let prefix = &keys[0][..usize::from(filter.params.prefix_len)];
-                let bounds: Vec<&Vec<u8>> = universe.iter().filter(|bound| bound.starts_with(prefix)).collect();
+                let mut bounds: Vec<Vec<u8>> = universe.clone();
+                if filter.params.is_exact() {
+                    // Shorter and longer ones.
+                    bounds.extend(
+                        universe.iter().flat_map(|key| [key[..key.len().min(1)].to_vec(), [key, &b"\0"[..]].concat()]),
+                    );
+                }
+                bounds.retain(|bound| filter.params.is_exact() || bound.starts_with(prefix));
+                bounds.sort();
                 for (at, lower) in bounds.iter().enumerate() {
                     bounds[at..].iter().for_each(|upper| {
                         compare(&filter, &cells, &keys, lower, upper);

@@ -1,22 +1,23 @@
 //! The writer's side.
 
 use super::super::keys::Keys;
-use super::bounds::Numbers;
+use super::super::query::{MAX_WIDTH, Numbers};
 use super::codes::Blocks;
-use super::params::{MAX_LOG_BLOCK, MAX_WIDTH, Params};
+use super::params::{MAX_LOG_BLOCK, Params};
+use super::query::MAX_BLOCKS;
 use crate::build::{Built, Output, Tally, Unbuilt, fault};
 use crate::codes::{self, Plan, Source};
 use crate::error::NotIntegers;
 use std::vec::Vec;
 
-/// The most keys of a block. They share a bucket or two, of 64 codes on average.
+/// The most keys of a block, unless ranges would have too many blocks. They share a bucket or two, of 64 codes on average.
 pub(super) const MAX_KEYS_PER_BLOCK: usize = 32;
 /// The length of blocks, in ranges that the filter is for, if keys permit: most ranges then lie in one block.
 const LOG_BLOCK_TO_RANGE: u32 = 3;
 /// The most places of a bucket: those of 2²⁶ buckets have two hashes each.
 const MAX_BUCKET_RANGE: u64 = 1 << 37;
 /// The most blocks that such a range has to have room for.
-const MAX_BLOCKS_TO_RANGE: u64 = 128;
+const MAX_BLOCKS_TO_RANGE: u64 = MAX_BLOCKS as u64 - 1;
 
 /// Returns the logarithm of the greatest blocks of which none has more than [`MAX_KEYS_PER_BLOCK`] of ascending numbers.
 fn log_least_span(numbers: impl Iterator<Item = u128>) -> u32 {
@@ -54,7 +55,8 @@ pub(in crate::ranges) fn build(
         return Err(NotIntegers::Prefix { bytes: prefix_len as u64, max: u16::MAX.into() });
     }
     let start = out.len();
-    let numbers = Numbers { prefix: &keys.get(0)[..prefix_len], width };
+    let (first_key, last_key) = (keys.get(0), keys.get(keys.len() - 1));
+    let numbers = Numbers { prefix: &first_key[..prefix_len], width };
     let number = |index: usize| numbers.number(&keys.bytes()[index * key_len + prefix_len..]);
     let mut plan = Plan::new(keys.len() as u64, range_per_key);
     plan.buckets.range = plan.buckets.range.min(MAX_BUCKET_RANGE);
@@ -63,7 +65,7 @@ pub(in crate::ranges) fn build(
     let least = u64::BITS - (len.saturating_sub(1) / MAX_BLOCKS_TO_RANGE).leading_zeros();
     let crowded = log_least_span((0..keys.len()).map(number));
     let mut hashes = Vec::with_capacity(keys.len());
-    for log_len in (least..=most.min(crowded)).rev() {
+    for log_len in (least..=most.min(crowded.max(least))).rev() {
         let blocks = Blocks { buckets, log_len };
         hashes.clear();
         let (mut all, mut block_before, mut first) = (Tally::default(), None, (0, 0));
@@ -76,7 +78,9 @@ pub(in crate::ranges) fn build(
             all = all + Tally::of([hash]);
             hashes.push(hash);
         }
-        out.extend_from_slice(numbers.prefix);
+        // Prefix, first number, last number.
+        out.extend_from_slice(first_key);
+        out.extend_from_slice(&last_key[prefix_len..]);
         fault::inject(&mut out[start..]);
         match codes::build(plan, Source::Places, &mut hashes, all, &mut Output::Vec(out), checks) {
             Ok(built) => {
@@ -86,8 +90,9 @@ pub(in crate::ranges) fn build(
                     prefix_len: prefix_len as u16,
                     codes: built.params,
                 };
-                let is_checked =
-                    built.is_checked && hashes.len() == keys.len() && out[start..].starts_with(numbers.prefix);
+                let (first, rest) = out[start..].split_at(key_len);
+                let has_ends = first == first_key && rest.starts_with(&last_key[prefix_len..]);
+                let is_checked = built.is_checked && hashes.len() == keys.len() && has_ends;
                 return Ok(Built { params, is_checked });
             }
             // A bucket is longer than readers permit.

@@ -1,5 +1,6 @@
 //! The parameters that the header stores.
 
+use super::super::query::MAX_WIDTH;
 use crate::bytes;
 use crate::codes::{self, ENTRIES_PER_BUCKET};
 use crate::error::DecodeError;
@@ -8,8 +9,6 @@ use crate::frame::{PARAMS_AT, PARAMS_LEN};
 /// The bit of byte 1 by which this map is known.
 const IS_INTEGERS: u8 = 0b100;
 const FLAGS_AT: usize = 1;
-/// The greatest number of bytes of a number.
-pub(super) const MAX_WIDTH: usize = 16;
 /// The greatest logarithm of a block's length.
 pub(super) const MAX_LOG_BLOCK: u8 = 39;
 
@@ -58,6 +57,12 @@ impl Params {
         let fields = [stored[3], stored[4], ENTRIES_PER_BUCKET as u8];
         let codes = codes::Params::new(fields, num_entries.div_ceil(ENTRIES_PER_BUCKET), bucket_range)?;
         Ok(Self { width, log_block, prefix_len: bytes::u16_at(stored, 6), codes })
+    }
+
+    /// Returns the offset of the codes, after the prefix, and the first and the last number.
+    #[inline(always)]
+    pub(super) fn codes_at(&self) -> usize {
+        usize::from(self.prefix_len) + 2 * usize::from(self.width)
     }
 
     /// Returns the parameters except the length of the prefix, with their names.

@@ -1,27 +1,27 @@
 //! The reader's side.
 
-use super::super::order::are_ordered;
-use super::super::query::Span;
-use super::bounds::Numbers;
+use super::super::query::{Numbers, Span};
 use super::codes::Blocks;
 use super::params::Params;
 use crate::codes::{self, View};
 use crate::error::DecodeError;
 use crate::frame::PARAMS_LEN;
-use core::ops::Bound;
+use core::iter;
 
 /// The most blocks that a query searches: a range of the greatest length that the filter is for touches no more. The
 /// answer for longer ranges is *maybe*.
-pub(super) const MAX_BLOCKS: u128 = 129;
+pub(super) const MAX_BLOCKS: u128 = 33;
 /// The most bits of buckets that a query of several blocks searches, in lengths of the longest bucket. It answers
-/// *maybe* where the buckets have more: a writer's have 16 on average in [`MAX_BLOCKS`] blocks, whatever the keys are.
-pub(super) const MAX_LONGEST_BUCKETS: u64 = 20;
+/// *maybe* where the buckets have more: a writer's have 4 on average in [`MAX_BLOCKS`] blocks, whatever the keys are.
+pub(super) const MAX_LONGEST_BUCKETS: u64 = 8;
 
 /// All that is known of a filter without its codes.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::ranges) struct Integers {
     pub(in crate::ranges) params: Params,
     blocks: Blocks,
+    /// The numbers of the first and the last key.
+    ends: (u128, u128),
     codes: codes::Layout,
 }
 
@@ -43,17 +43,13 @@ impl Integers {
         base: u64,
     ) -> Result<Self, DecodeError> {
         let params = Params::decode(stored, num_entries)?;
-        let prefix_len = u64::from(params.prefix_len);
-        let after_prefix = payload.get(usize::from(params.prefix_len)..).unwrap_or(&[]);
-        let codes = View::check(params.codes, after_prefix, base + prefix_len).map_err(|error| match error {
-            DecodeError::PayloadLength { declared_bytes, .. } => DecodeError::PayloadLength {
-                declared_bytes: declared_bytes.saturating_add(prefix_len),
-                actual_bytes: payload.len() as u64,
-            },
-            error => error,
-        })?;
+        let codes_at = params.codes_at();
+        let codes = View::check_from(codes_at, params.codes, payload, base)?;
         let blocks = Blocks { buckets: params.codes.buckets, log_len: params.log_block.into() };
-        Ok(Self { params, blocks, codes })
+        let numbers = Numbers { prefix: &[], width: params.width.into() };
+        let ends = &payload[params.prefix_len.into()..codes_at];
+        let ends = (numbers.number(ends), numbers.number(&ends[numbers.width..]));
+        Ok(Self { params, blocks, ends, codes })
     }
 
     /// Returns the rate at which empty ranges of `len` numbers pass at most, in a filter of `num_keys` keys.
@@ -75,52 +71,35 @@ impl Integers {
     /// Returns the stored codes.
     #[inline(always)]
     fn codes<'a>(&'a self, payload: &'a [u8]) -> View<'a> {
-        View::new(&self.codes, &payload[self.params.prefix_len.into()..])
+        View::new(&self.codes, &payload[self.params.codes_at()..])
     }
 
-    /// Returns the numbers that keys have after their prefix.
-    #[inline(always)]
-    fn numbers<'a>(&self, payload: &'a [u8]) -> Numbers<'a> {
-        Numbers { prefix: self.prefix(payload), width: self.params.width.into() }
-    }
-
-    /// Returns whether there may be a key between the bounds; true if they are not in order.
+    /// Returns whether there may be a key of `span`; true if bounds are not in order.
     #[inline]
-    pub(in crate::ranges) fn may_contain_range(
-        &self,
-        payload: &[u8],
-        lower: Bound<&[u8]>,
-        upper: Bound<&[u8]>,
-    ) -> bool {
-        match self.numbers(payload).of_range(lower, upper) {
-            // There is none between bounds that are not in order, either: these are *maybe*.
-            None => !are_ordered(lower, upper),
-            range => self.may_contain(payload, range),
+    pub(in crate::ranges) fn may_have(&self, payload: &[u8], span: Span<'_>) -> bool {
+        match self.start(payload, span) {
+            Ok(search) => self.finish(payload, &search),
+            Err(answer) => answer,
         }
     }
 
-    /// Returns whether there may be a key that begins with `prefix`.
-    #[inline]
-    pub(in crate::ranges) fn may_contain_prefix(&self, payload: &[u8], prefix: &[u8]) -> bool {
-        self.may_contain(payload, self.numbers(payload).of_prefix(prefix))
-    }
-
-    /// Returns the search for a range, or the answer, if it needs no search or several.
-    #[inline]
+    /// Returns the search for a range, whose directory is prefetched, or the answer, if it needs no search or several.
+    #[inline(always)]
     pub(in crate::ranges) fn start(&self, payload: &[u8], span: Span<'_>) -> Result<Search, bool> {
-        let numbers = self.numbers(payload);
-        let range = match span {
-            Span::Range(lower, upper) => numbers.of_range(lower, upper),
-            Span::Prefix(prefix) => numbers.of_prefix(prefix),
-        };
-        let (first, last) = range.ok_or(false)?;
+        let numbers = Numbers { prefix: self.prefix(payload), width: self.params.width.into() };
+        // There is none between bounds that are not in order, either: these are *maybe*.
+        let (first, last) = numbers.of_span(span).ok_or_else(|| !span.is_ordered())?;
+        let (least, greatest) = self.ends;
+        if first <= least || last >= greatest {
+            return Err(first <= greatest && last >= least);
+        }
         let ((block, from), (last_block, to)) = (self.blocks.split(first), self.blocks.split(last));
         if block != last_block {
-            return Err(self.may_contain(payload, range));
+            return Err(self.has_within_some(payload, (block, from), (last_block, to)));
         }
-        let search = Search { place: self.blocks.locate(block), from, to };
-        self.codes(payload).prefetch_directory(search.place.0);
-        Ok(search)
+        let place = self.blocks.locate(block);
+        self.codes(payload).prefetch_directory(place.0);
+        Ok(Search { place, from, to })
     }
 
     /// Prefetches the codes of a search whose directory is in a cache.
@@ -130,72 +109,50 @@ impl Integers {
         self.codes(payload).prefetch_codes(bucket);
     }
 
-    /// Returns the answer of a search.
-    #[inline]
-    pub(in crate::ranges) fn finish(&self, payload: &[u8], search: &Search) -> bool {
-        self.has_from(self.codes(payload), search.place, search.from, search.to)
-    }
-
-    /// Returns whether there may be a key among the numbers of `range`; false if there is no range.
+    /// Returns the answer of a search: whether there may be a code of it.
     #[inline(always)]
-    fn may_contain(&self, payload: &[u8], range: Option<(u128, u128)>) -> bool {
-        let Some((first, last)) = range else { return false };
+    pub(in crate::ranges) fn finish(&self, payload: &[u8], search: &Search) -> bool {
         let codes = self.codes(payload);
-        let ((block, from), (last_block, to)) = (self.blocks.split(first), self.blocks.split(last));
-        if block == last_block {
-            return self.has_within(codes, block, from, to);
-        }
-        self.has_within_some(codes, (block, from), (last_block, to))
+        self.pieces(search).any(|(bucket, from, to)| codes.may_have(bucket, from, to))
     }
 
-    /// Returns whether there may be a key in several blocks.
+    /// Returns the buckets that have codes of a search, with the first and the last one in each. It may be one twice, whose
+    /// end is followed by its start.
+    #[inline(always)]
+    fn pieces(&self, search: &Search) -> impl Iterator<Item = (u64, u64, u64)> {
+        let [(bucket, from), (last_bucket, to)] =
+            [search.from, search.to].map(|low| self.blocks.code(search.place, low));
+        let is_one = bucket == last_bucket && from <= to;
+        let end = if is_one { to } else { self.blocks.buckets.range - 1 };
+        iter::once((bucket, from, end)).chain((!is_one).then_some((last_bucket, 0, to)))
+    }
+
+    /// Returns whether there may be a key in several blocks. What is read of each is prefetched for all.
     #[inline(never)]
-    fn has_within_some(&self, codes: View<'_>, (block, from): (u128, u64), (last_block, to): (u128, u64)) -> bool {
-        if last_block - block >= MAX_BLOCKS {
+    fn has_within_some(&self, payload: &[u8], (block, from): (u128, u64), (last_block, to): (u128, u64)) -> bool {
+        let codes = self.codes(payload);
+        let num = (last_block - block).saturating_add(1);
+        if num > MAX_BLOCKS {
             return true;
         }
+        let mut searches = [Search { place: (0, 0), from: 0, to: self.blocks.last() }; MAX_BLOCKS as usize];
+        let searches = &mut searches[..num as usize];
+        for (search, number) in searches.iter_mut().zip(block..) {
+            search.place = self.blocks.locate(number);
+            codes.prefetch_directory(search.place.0);
+        }
+        (searches[0].from, searches[num as usize - 1].to) = (from, to);
         let mut left = MAX_LONGEST_BUCKETS * self.params.codes.max_bucket_bits();
-        (block..=last_block).any(|number| {
-            let from = if number == block { from } else { 0 };
-            let to = if number == last_block { to } else { self.blocks.last() };
-            let place = self.blocks.locate(number);
-            match self.bits(codes, place, from, to).and_then(|bits| left.checked_sub(bits)) {
-                Some(rest) => {
-                    left = rest;
-                    self.has_from(codes, place, from, to)
+        for search in &*searches {
+            for (bucket, ..) in self.pieces(search) {
+                match codes.bits(bucket).and_then(|bits| left.checked_sub(bits)) {
+                    Some(rest) => left = rest,
+                    None => return true,
                 }
-                None => true,
+                codes.prefetch_codes(bucket);
             }
-        })
-    }
-
-    /// Returns the number of bits of the buckets that have the codes of `from..=to` in the block that begins at `place`.
-    #[inline(always)]
-    fn bits(&self, codes: View<'_>, place: (u64, u64), from: u64, to: u64) -> Option<u64> {
-        let ((bucket, from), (last_bucket, to)) = (self.blocks.code(place, from), self.blocks.code(place, to));
-        let bits = codes.bits(bucket)?;
-        match bucket == last_bucket && from <= to {
-            true => Some(bits),
-            false => Some(bits + codes.bits(last_bucket)?),
         }
-    }
-
-    /// Returns whether a code may be one of `from..=to` in `block`.
-    #[inline(always)]
-    fn has_within(&self, codes: View<'_>, block: u128, from: u64, to: u64) -> bool {
-        self.has_from(codes, self.blocks.locate(block), from, to)
-    }
-
-    /// Returns whether a code may be one of `from..=to` in the block that begins at `place`.
-    #[inline(always)]
-    fn has_from(&self, codes: View<'_>, place: (u64, u64), from: u64, to: u64) -> bool {
-        let ((bucket, from), (last_bucket, to)) = (self.blocks.code(place, from), self.blocks.code(place, to));
-        // Where there is one bucket, the end of it may be followed by its start.
-        if bucket == last_bucket && from <= to {
-            return codes.may_have(bucket, from, to);
-        }
-        let end = self.blocks.buckets.range - 1;
-        codes.may_have(bucket, from, end) || codes.may_have(last_bucket, 0, to)
+        searches.iter().any(|search| self.finish(payload, search))
     }
 
     /// Returns this with each engine of the processor, the portable one first.

@@ -186,12 +186,13 @@ fn a_rate_that_is_lost_is_reported() {
         assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{}", stderr(&output));
         assert!(stderr(&output).contains("no range filter of integers can be made") && place.read("r.fb") == before);
     }
-    for policy in [policy, "range:fpr=1%,len=1024,form=integers"] {
+    // Dense ones are exact where another form is allowed.
+    for (policy, form) in [(policy, "cut"), ("range:fpr=1%,len=1024,form=integers", "integers")] {
         let output = build(policy, "padded.txt");
         assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()), "{policy}");
         let filter = OpenOptions::new().open_ranges(place.read("r.fb")).unwrap();
         let shown = place.json(0, "inspect r.fb --json");
-        assert_eq!(shown["form"], "integers");
+        assert_eq!((&shown["form"], shown["rates"][0]["fpr"] == 0.0), (&form.into(), form == "cut"));
         let rates = shown["rates"].as_array().unwrap();
         assert!(rates.len() > 2, "{shown}");
         for rate in rates {
@@ -208,7 +209,7 @@ fn inspect_shows_its_parameters() {
     let place = with_ranges();
     let shown = shown(&place);
     let expected = "kind version num_entries form num_leaves bits_per_key block_len_bytes context group_units is_gaps \
-        mark_bytes num_classes num_columns least num_groups common_prefix";
+        mark_bytes num_classes num_columns least width num_groups common_prefix";
     assert_eq!(field_names(&shown), expected);
     assert_eq!((&shown["kind"], &shown["num_entries"], &shown["version"]), (&"range".into(), &1000.into(), &1.into()));
     assert_eq!(shown["common_prefix"], "user/00");

@@ -45,7 +45,7 @@ pub const OF_RANGES: [Row; 15] = [
     ("unused", |frame| {
         let is_of_integers = frame.has_entries() && frame.header[PARAMS_AT + 1] & 4 != 0;
         let (codes, payload) = codes(frame);
-        if is_of_integers { codes.unused(payload, HEADER_LEN as u64 + prefix_len(frame)) } else { Ok(()) }
+        if is_of_integers { codes.unused(payload, HEADER_LEN as u64 + codes_at(frame)) } else { Ok(()) }
     }),
 ];
 
@@ -65,7 +65,7 @@ fn cut_keys(frame: &Frame<'_>) -> Checked {
     in_range("mark_bytes", mark_bytes, 1, 8)?;
     in_range("num_classes", num_classes, 0, 16)?;
     in_range("num_columns", num_columns, 0, if num_classes == 0 { 0 } else { 255 })?;
-    in_range("least", least, 0, if is_gaps == 1 { 0 } else { 255 })?;
+    in_range("width", if is_gaps == 1 { least } else { 0 }, 0, if num_classes == 0 { 8 } else { 0 })?;
     in_range("num_groups", num_groups, 1, int(&frame.header[24..32]))?;
     let (prefix_len, group_len) = (param(frame, 4, 2), 32 * units);
     let code_len = if num_classes == 0 { 0 } else { 384 + 2 * num_classes * (num_columns + 1) };
@@ -82,7 +82,12 @@ fn cut_keys(frame: &Frame<'_>) -> Checked {
     in_range("class", most(&mut rest[..128].iter().flat_map(|&byte| [byte & 15, byte >> 4])), 0, num_classes - 1)
 }
 
-/// Section 16.8: the payload of golomb that follows the prefix.
+/// The place of the payload of golomb in one of section 16.8.
+fn codes_at(frame: &Frame<'_>) -> u64 {
+    prefix_len(frame) + 2 * param(frame, 0, 1)
+}
+
+/// That payload.
 fn codes<'a>(frame: &Frame<'a>) -> (Codes, &'a [u8]) {
     let codes = Codes::Golomb {
         remainder_bits: param(frame, 3, 1),
@@ -91,7 +96,7 @@ fn codes<'a>(frame: &Frame<'a>) -> (Codes, &'a [u8]) {
         num_buckets: int(&frame.header[24..32]).div_ceil(64),
         bucket_range: param(frame, 8, 4) | param(frame, 5, 1) << 32,
     };
-    (codes, frame.payload.get(prefix_len(frame) as usize..).unwrap_or_default())
+    (codes, frame.payload.get(codes_at(frame) as usize..).unwrap_or_default())
 }
 
 fn integers(frame: &Frame<'_>) -> Checked {
@@ -104,7 +109,7 @@ fn integers(frame: &Frame<'_>) -> Checked {
     in_range("log_block", param(frame, 2, 1), 0, u64::from(log_range).min(39))?;
     codes.range(Ok(payload)).map_err(|error| match error {
         DecodeError::PayloadLength { declared_bytes, .. } => DecodeError::PayloadLength {
-            declared_bytes: declared_bytes.saturating_add(prefix_len(frame)),
+            declared_bytes: declared_bytes.saturating_add(codes_at(frame)),
             actual_bytes: frame.payload.len() as u64,
         },
         error => error,

@@ -6,12 +6,13 @@
 
 use crate::error::BuildError;
 use crate::ranges::cut::bits::{ALL_BITS, Bits, Order};
-use crate::ranges::cut::code::{End, Side, Text};
+use crate::ranges::cut::code::{End, Text};
 use crate::ranges::cut::gaps::{Head, Values};
 use crate::ranges::cut::marks::Groups;
 use crate::ranges::cut::params::Params;
 use crate::ranges::cut::steps::Leaves;
 use crate::ranges::keys::Keys;
+use crate::ranges::query::Side;
 
 /// Compares the filter with `keys`.
 pub(crate) fn check(keys: &Keys, params: &Params, payload: &[u8]) -> Result<(), BuildError> {

@@ -34,22 +34,41 @@ pub(super) fn of_keys(
     }
     let mut numbers: Vec<u64> = keys.map(|key| source.end(key as u32).number()).collect();
     numbers.dedup();
-    let len = u64::BITS - numbers.iter().fold(0, |all, number| all | number).trailing_zeros().min(u64::BITS - 1);
+    let len = common_len(&numbers);
     let bits = (budget as f64 / numbers.len() as f64).max(MIN_BITS);
     let group_len = GROUP_LENS[usize::from(bits > MANY_BITS)];
-    let (written, num_passing) = write(&numbers, len, group_len, bits);
+    let (written, num_passing) = write(&numbers, len, 1, group_len, bits);
     Some((written, (num_passing + num_equal) as f64 / num_keys as f64))
 }
 
+/// Writes groups of ascending numbers of which nothing is cut off, if they take at most `max_bits`.
+pub(super) fn exact(numbers: &[u64], max_bits: u64) -> Option<Written> {
+    let len = common_len(numbers);
+    // No code takes less than the logarithms of the gaps, and two bits.
+    let gap = |pair: &[u64]| 2 + u64::from(((pair[1] - pair[0]) >> (u64::BITS - len)).ilog2());
+    let bits: u64 = numbers.windows(2).map(gap).sum();
+    if bits > max_bits {
+        return None;
+    }
+    let bits = (bits as f64 / numbers.len() as f64).max(MIN_BITS);
+    let (written, _) = write(numbers, len, len, GROUP_LENS[0], bits);
+    (written.payload.len() as u64 * 8 <= max_bits).then_some(written)
+}
+
+/// Returns the number of bits after which all numbers have zeros.
+fn common_len(numbers: &[u64]) -> u32 {
+    u64::BITS - numbers.iter().fold(0, |all, number| all | number).trailing_zeros().min(u64::BITS - 1)
+}
+
 /// Writes groups of `group_len` bytes of numbers, which ascend, of which the first `len` bits are not zeros, and which
-/// take `bits` each: as many to a group as that gives, or all that fit if nothing of them is cut off. Returns how many
-/// numbers would pass if they were absent, too.
-fn write(numbers: &[u64], len: u32, group_len: usize, bits: f64) -> (Written, usize) {
+/// take `bits` each: as many to a group as that gives, or all that fit if no more than `least_depth` bits are kept.
+/// Returns how many numbers would pass if they were absent, too.
+fn write(numbers: &[u64], len: u32, least_depth: u32, group_len: usize, bits: f64) -> (Written, usize) {
     let needed: Vec<u32> = numbers.windows(2).map(|pair| common(pair[0], pair[1]) + 1).collect();
     // Groups may end where separators fit into marks: of eight places in a row one mostly does.
     let least = needed.chunks(8).filter_map(|places| places.iter().min()).max().map_or(1, |bits| bits.div_ceil(8));
     (least as usize..=MAX_MARK_BYTES)
-        .find_map(|mark_bytes| Writer { numbers, len, group_len, bits, mark_bytes }.write())
+        .find_map(|mark_bytes| Writer { numbers, len, least_depth, group_len, bits, mark_bytes }.write())
         .expect("marks of eight bytes have room for each separator")
 }
 
@@ -61,6 +80,8 @@ fn common(a: u64, b: u64) -> u32 {
 struct Writer<'a> {
     numbers: &'a [u64],
     len: u32,
+    /// The fewest bits that are kept of a number; `len` if nothing is cut off.
+    least_depth: u32,
     group_len: usize,
     bits: f64,
     mark_bytes: usize,
@@ -77,16 +98,20 @@ impl Writer<'_> {
         let (mut num, mut num_passing) = (0, 0);
         while !rest.is_empty() {
             let goal = (target + owed).max(1.0);
-            let (taken, chosen) = self.choose(rest, separator, depth, goal)?;
+            let (mut taken, chosen) = self.choose(rest, separator, depth, goal)?;
             depth = chosen;
             let mut plan = Plan::of(&rest[..taken], separator, depth);
             // What a window estimates may be a little less than what the group takes. The last one takes its share.
-            let is_last = taken == rest.len();
-            let share = if is_last { (self.bits * taken as f64) as u64 } else { u64::MAX };
+            let is_exact = self.least_depth == self.len;
+            let share = if taken == rest.len() && !is_exact { (self.bits * taken as f64) as u64 } else { u64::MAX };
             while plan.bits > share.min(self.group_len as u64 * 8) && depth > 1 {
-                depth -= 1;
+                match is_exact {
+                    true => taken = self.end(rest, taken - 1)?,
+                    false => depth -= 1,
+                }
                 plan = Plan::of(&rest[..taken], separator, depth);
             }
+            let is_last = taken == rest.len();
             groups.extend(plan.encode((!is_last).then_some(self.group_len)));
             num += 1;
             num_passing += passing(&rest[..taken], depth);
@@ -117,7 +142,7 @@ impl Writer<'_> {
             depth += 1;
             num = fit(depth);
         }
-        while depth > 1 && (num as f64) < goal && num < rest.len() {
+        while depth > self.least_depth && (num as f64) < goal && num < rest.len() {
             depth -= 1;
             num = fit(depth);
         }
@@ -127,14 +152,19 @@ impl Writer<'_> {
                 (depth, num) = (depth + 1, fewer);
             }
         }
-        // The last place at which the next separator fits into a mark; then what fits of fewer.
-        let marked = 8 * self.mark_bytes as u32;
-        let ends = |&num: &usize| num == rest.len() || common(rest[num - 1], rest[num]) < marked;
-        let taken = (1..=num).rev().find(ends)?;
+        // What fits of the fewer that end there.
+        let taken = self.end(rest, num)?;
         while taken < num && depth < self.len && self.fits(&window, taken, depth + 1) {
             depth += 1;
         }
         Some((taken, depth))
+    }
+
+    /// Returns the last place, at most `most`, at which the next separator fits into a mark.
+    fn end(&self, rest: &[u64], most: usize) -> Option<usize> {
+        let marked = 8 * self.mark_bytes as u32;
+        let ends = |&num: &usize| num == rest.len() || common(rest[num - 1], rest[num]) < marked;
+        (1..=most).rev().find(ends)
     }
 
     fn fits(&self, window: &Window<'_>, num: usize, depth: u32) -> bool {

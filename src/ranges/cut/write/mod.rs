@@ -10,11 +10,12 @@ mod strings;
 
 use self::plan::Planner;
 use super::bits::Bits;
-use super::code::{ByteCode, End, Side, Text};
-use super::params::{MAX_MARK_BYTES, Params, UNIT_LEN};
+use super::code::{ByteCode, End, Text};
+use super::params::{MAX_MARK_BYTES, MAX_WIDTH, Params, UNIT_LEN};
 use crate::bits::{self, MAX_FIELD_BITS};
 use crate::bytes;
 use crate::ranges::keys::Keys;
+use crate::ranges::query::Side;
 use std::vec::Vec;
 
 pub(crate) use check::check;
@@ -25,6 +26,20 @@ struct Written {
     mark_bytes: usize,
     num: usize,
     group_len: usize,
+}
+
+impl Written {
+    /// Returns the parameters of gaps that are cut, without a code.
+    fn params(&self, prefix_len: usize) -> Params {
+        Params {
+            group_units: (self.group_len / UNIT_LEN) as u8,
+            is_gaps: true,
+            mark_bytes: self.mark_bytes as u8,
+            prefix_len: prefix_len as u16,
+            num_groups: self.num as u32,
+            ..Params::default()
+        }
+    }
 }
 
 /// Keys and their strings.
@@ -92,6 +107,9 @@ const SAMPLE: usize = 1 << 13;
 /// Appends the payload of `keys`, sorted and at least one, of about `max_len` bytes.
 pub(crate) fn build(keys: &Keys, max_len: u64, out: &mut Vec<u8>) -> Params {
     let prefix_len = keys.common_prefix_len().min(u16::MAX.into());
+    if let Some(params) = build_exact(keys, max_len.saturating_sub(prefix_len as u64), out) {
+        return params;
+    }
     let common_bytes = strings::common_bytes(keys, prefix_len);
     let chosen = code::choose(keys, prefix_len, &common_bytes, max_len);
     let code = ByteCode::new(&chosen.table, chosen.num_columns.into());
@@ -103,16 +121,24 @@ pub(crate) fn build(keys: &Keys, max_len: u64, out: &mut Vec<u8>) -> Params {
     let budget = 8 * max_len.saturating_sub((prefix_len + chosen.table.len()) as u64);
     let (written, is_gaps, least) = groups(&source, &commons, budget);
     out.extend_from_slice(&written.payload);
-    Params {
-        group_units: (written.group_len / UNIT_LEN) as u8,
-        is_gaps,
-        mark_bytes: written.mark_bytes as u8,
-        num_classes: chosen.num_classes,
-        num_columns: chosen.num_columns,
-        least,
-        prefix_len: prefix_len as u16,
-        num_groups: written.num as u32,
+    let (num_classes, num_columns) = (chosen.num_classes, chosen.num_columns);
+    Params { is_gaps, num_classes, num_columns, least, ..written.params(prefix_len) }
+}
+
+/// Appends the payload of `keys`, sorted and at least one, without anything cut off, if they are of one length with at
+/// most [`MAX_WIDTH`] bytes after their common prefix, and marks and groups take at most `max_len` bytes.
+pub(crate) fn build_exact(keys: &Keys, max_len: u64, out: &mut Vec<u8>) -> Option<Params> {
+    let prefix_len = keys.common_prefix_len();
+    let width = (keys.common_len()? - prefix_len) as u64;
+    if !(1..=MAX_WIDTH.into()).contains(&width) || prefix_len > u16::MAX.into() {
+        return None;
     }
+    let number = |key: usize| bytes::u64_padded(&keys.get(key)[prefix_len..], 0).swap_bytes();
+    let numbers: Vec<u64> = (0..keys.len()).map(number).collect();
+    let written = gaps::exact(&numbers, max_len.saturating_mul(8))?;
+    out.extend_from_slice(&keys.get(0)[..prefix_len]);
+    out.extend_from_slice(&written.payload);
+    Some(Params { width: width as u8, ..written.params(prefix_len) })
 }
 
 /// Returns the groups by which fewer keys would pass if they were absent, whether they are of gaps, and the least number

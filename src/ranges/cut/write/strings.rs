@@ -1,8 +1,9 @@
 //! What neighbouring keys have in common.
 
 use crate::ranges::cut::bits::ALL_BITS;
-use crate::ranges::cut::code::{ByteCode, End, Side, Text};
+use crate::ranges::cut::code::{ByteCode, End, Text};
 use crate::ranges::keys::{Keys, common_len};
+use crate::ranges::query::Side;
 use std::vec::Vec;
 
 /// Returns, for each key, the number of bytes after the first `prefix_len` that the one before it has, too.

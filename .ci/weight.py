@@ -10,7 +10,7 @@ import sys
 
 CEILING = ".ci/weight.txt"
 COMMENT = {"rs": "//", "c": "//", "cc": "//", "h": "//", "py": "#"}
-UNIT_TESTS = re.compile(r"(^|/)((set_)?tests|guard_pages|guarded|random)\.rs$")
+UNIT_TESTS = re.compile(r"(^|/)((set_|work_)?tests|guard_pages|guarded|random)\.rs$")
 
 
 def code_lines(path):

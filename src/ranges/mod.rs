@@ -155,7 +155,7 @@ mod tables;
 #[cfg(all(test, feature = "std"))]
 mod tests;
 #[cfg(all(test, feature = "std"))]
-mod work;
+mod work_tests;
 
 #[cfg(feature = "std")]
 pub use builder::RangeFilterBuilder;

@@ -21,7 +21,22 @@ start_s3_server() {
   listening() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
   port=$((20000 + RANDOM % 20000))
   while listening "$port"; do port=$((port + 1)); done
-  "$server" -H 127.0.0.1 -p "$port" >"$scratch/log" 2>&1 &
+  # It checks the condition of a put, and then puts: in one step, as S3 does, only under a lock.
+  cat >"$scratch/sitecustomize.py" <<'PYTHON'
+from threading import Lock
+from moto.s3.responses import S3Response
+
+put, lock = S3Response.put_object, Lock()
+
+
+def put_object(self):
+    with lock:
+        return put(self)
+
+
+S3Response.put_object = put_object
+PYTHON
+  PYTHONPATH=$scratch "$server" -H 127.0.0.1 -p "$port" >"$scratch/log" 2>&1 &
   server_pid=$!
   for _ in {1..600}; do
     ! listening "$port" || break

@@ -23,8 +23,8 @@ def identity_of(path: pathlib.Path) -> int:
 def write(folder: pathlib.Path, num_files: int, rows: int) -> None:
     """Files of random keys, and the set of their filters beside them."""
     numbers = np.random.default_rng(35)
-    slices = max(1, rows // 4096)
-    builder = filterblock.FilterSetBuilder({"user": "number", "name": "text"}, "ribbon:fpr=1%,seed=7", slices=slices)
+    columns = {"user": "number", "name": "text"}
+    builder = filterblock.FilterSetBuilder(columns, rows, fpr=0.01, seed=7, scratch=folder)
     for number in range(num_files):
         users = numbers.integers(0, 2**62, rows)
         table = pa.table({"user": users, "name": pa.array([f"name {user}" for user in users])})

@@ -57,7 +57,7 @@ pub fn empty() -> PyErr {
 pub fn of_set_build(error: SetBuildError) -> PyErr {
     match error {
         SetBuildError::Decode(error) => of_decode(error),
-        SetBuildError::Block(error) => of_build(error),
+        SetBuildError::Io(error) => error.into(),
         error => BuildError::new_err(error.to_string()),
     }
 }

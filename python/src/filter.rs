@@ -4,7 +4,7 @@ use crate::batch::twin;
 use crate::keys::{BATCH_LEN, Keys, Odd};
 use crate::scalar::Scalar;
 use crate::{error, mask, memory, policy};
-use filterblock::{AlignedBytes, BuildError, FilterBlock, FilterBlockBuilder};
+use filterblock::{AlignedBytes, FilterBlock, FilterBlockBuilder};
 use filterblock_set::{EntryBuffer, Value};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -12,18 +12,16 @@ use pyo3::types::{PyBytes, PyDict, PyInt, PyString, PyTuple};
 
 /// The reason why a filter was not built, without the interpreter.
 enum Failure {
-    Memory(usize),
+    Known(PyErr),
     /// The position of a value of an array.
     NotIndexable(usize),
-    Build(BuildError),
 }
 
 impl Failure {
     /// Returns the exception for a build from `keys`.
     fn of(self, keys: &Bound<'_, PyAny>) -> PyErr {
         match self {
-            Self::Memory(num_bytes) => error::memory(num_bytes),
-            Self::Build(error) => error::of_build(error),
+            Self::Known(error) => error,
             // An array of Arrow is not indexed: it may lie about its buffers, and pyarrow then ends the process.
             Self::NotIndexable(position) => match keys.getattr("dtype").and_then(|_| keys.get_item(position)) {
                 Ok(key) if keys.hasattr("__array_interface__").unwrap_or(false) => error::of_key(position, &key),
@@ -51,18 +49,18 @@ pub fn build<'py>(
     let block = py.detach(|| {
         let mut builder = FilterBlockBuilder::new(&policy);
         let needed = values.len().saturating_mul(size_of::<u64>());
-        builder.try_reserve(values.len()).map_err(|_| Failure::Memory(needed))?;
+        builder.try_reserve(values.len()).map_err(|_| Failure::Known(error::memory(needed)))?;
         values.try_for_each_batch(policy.hasher(), |first, batch| {
             batch.for_each(|hash| builder.add_hash(hash));
             batch.not_indexable.map_or(Ok(()), |at| Err(Failure::NotIndexable(first + at)))
         })?;
         let needed = memory::of_finish(&policy, builder.num_added());
-        memory::can_have(needed).map_err(Failure::Memory)?;
+        memory::ask(needed).map_err(Failure::Known)?;
         builder.set_context(context);
         if allow_empty {
             builder.allow_empty();
         }
-        builder.finish().map_err(Failure::Build)
+        builder.finish().map_err(|error| Failure::Known(error::of_build(error)))
     });
     memory::to_python(py, &block.map_err(|failure| failure.of(keys))?)
 }

@@ -11,14 +11,9 @@ const BYTES_PER_ENTRY: usize = 22;
 /// The bytes that building takes however many entries there are.
 const FIXED_BYTES: usize = 8 << 20;
 
-/// Returns an error unless `num_bytes` can be allocated in one piece.
+/// Returns an error unless `num_bytes` can be allocated in one piece. It does not need the interpreter.
 pub fn ask(num_bytes: usize) -> PyResult<()> {
-    can_have(num_bytes).map_err(error::memory)
-}
-
-/// Does what [`ask`] does without the interpreter. The error is `num_bytes`.
-pub fn can_have(num_bytes: usize) -> Result<(), usize> {
-    Vec::<u8>::new().try_reserve_exact(num_bytes).map_err(|_| num_bytes)
+    Vec::<u8>::new().try_reserve_exact(num_bytes).map_err(|_| error::memory(num_bytes))
 }
 
 /// Returns the memory that a block of `num_entries` needs to be finished and returned.

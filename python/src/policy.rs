@@ -50,6 +50,16 @@ pub fn expected_hasher(policy: Option<&str>, secret_key: Option<&Bound<'_, PyAny
     }
 }
 
+/// Returns the hasher of a seed, or under a secret key, which takes its place; `None` for neither.
+pub fn hasher_of(seed: Option<u64>, secret_key: Option<&Bound<'_, PyAny>>) -> PyResult<Option<KeyHasher>> {
+    match (seed, hasher(secret_key)?) {
+        (Some(seed), Some(_)) => {
+            Err(PolicyError::new_err(format!("seed={seed} beside a secret key, which takes its place")))
+        }
+        (seed, hasher) => Ok(hasher.or(seed.map(KeyHasher::new))),
+    }
+}
+
 /// Returns the options by which a block is opened.
 pub fn options(policy: Option<&str>, secret_key: Option<&Bound<'_, PyAny>>, context: u64) -> PyResult<OpenOptions> {
     let options = OpenOptions::new().with_context(context);

@@ -3,11 +3,13 @@
 use crate::keys::{Keys, Odd};
 use crate::scalar::{self, Scalar};
 use crate::{error, mask, memory, policy};
-use filterblock_set::{Answers, FetchError, Opening, Query, Selection, ValueClass};
+use filterblock_set::{FetchError, Opening, Query, Selection, SetLookup, ValueClass};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyInt, PyString};
+use std::collections::BTreeSet;
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 /// Names of classes, in the order of their numbers in the format.
 pub const CLASSES: [(&str, ValueClass); 7] = [
@@ -67,40 +69,86 @@ fn part_of(at: usize, object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
 }
 
 /// Reads a range of the object by the caller's code, so it must be called without any lock.
-fn fetch(py: Python<'_>, fetch: &Bound<'_, PyAny>, range: Range<u64>) -> PyResult<Vec<u8>> {
-    let bytes = fetch.call1((range.start, range.end))?;
-    let bytes = crate::buffer::Bytes::of(&bytes)?;
+fn fetch(fetch: &Bound<'_, PyAny>, range: Range<u64>) -> PyResult<Vec<u8>> {
+    copy_of(&fetch.call1((range.start, range.end))?)
+}
+
+/// Returns a copy of bytes that the caller may change while they are checked.
+fn copy_of(bytes: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+    let (py, bytes) = (bytes.py(), crate::buffer::Bytes::of(bytes)?);
     memory::ask(bytes.as_slice().len())?;
     Ok(py.detach(|| bytes.as_slice().to_vec()))
 }
+
+/// The bytes that a key takes while it is looked up: its hash, twice, and its numbers.
+const BYTES_PER_KEY: usize = 64;
 
 /// An opened filter set. Threads may share it.
 #[pyclass(frozen, module = "filterblock")]
 pub struct FilterSet {
     pub set: filterblock_set::FilterSet,
+    /// The set's bytes, if they are in memory as a whole.
+    whole: Vec<u8>,
+    /// Columns, and what is wrong with a unit of theirs.
+    bad: Mutex<BTreeSet<(String, String)>>,
 }
 
-pub type FileList = Vec<(String, u64)>;
+type FileList = Vec<(String, u64)>;
+
+/// How a lookup reads: bytes of the set and where they begin, a function that reads what is missing, and the gap up to
+/// which ranges are joined.
+type Reads<'a, 'py> = (Vec<(u64, Bound<'py, PyAny>)>, Option<&'a Bound<'py, PyAny>>, u64);
 
 impl FilterSet {
     /// Returns the query of the keys, and the selection of the files.
     fn prepare(&self, column: &str, keys: &Bound<'_, PyAny>, files: &FileList) -> PyResult<(Query, Selection)> {
         let values = values_of(keys)?;
+        memory::ask(values.len().saturating_mul(BYTES_PER_KEY))?;
         let query = self.set.query(column.as_bytes(), values.iter().map(Scalar::value));
-        Ok((query, self.select(files)))
+        Ok((query, self.set.select(files.iter().map(|(name, identity)| (name, *identity)))))
     }
 
-    /// Returns the selection of the files.
-    fn select(&self, files: &FileList) -> Selection {
-        self.set.select(files.iter().map(|(name, identity)| (name.as_str(), *identity)))
+    /// Begins a lookup that has what is in memory.
+    fn begin<'a>(&'a self, query: &Query, selection: &'a Selection) -> SetLookup<'a> {
+        let mut lookup = self.set.lookup(query, selection);
+        lookup.give(0, &self.whole);
+        lookup
     }
 
-    /// Returns the answers for each key and file, if there is memory for them.
-    fn answer(&self, py: Python<'_>, query: &Query, selection: &Selection) -> PyResult<Answers> {
+    /// Keeps what is wrong with units of the lookup.
+    fn note(&self, lookup: &SetLookup<'_>) {
+        let mut bad = self.bad.lock().unwrap_or_else(PoisonError::into_inner);
+        for (column, error) in lookup.bad_units() {
+            let name = self.set.columns().nth(usize::from(*column)).map_or(&b""[..], |(name, _)| name);
+            bad.insert((String::from_utf8_lossy(name).into_owned(), error.to_string()));
+        }
+    }
+
+    /// Returns a mask for each key, or one for any of them. After an exception of the function that reads, the other
+    /// ranges are still read.
+    fn look_up<'py>(
+        &self,
+        (column, keys, files): (&str, &Bound<'py, PyAny>, FileList),
+        (given, fetch, max_gap): Reads<'_, 'py>,
+        is_each: bool,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let (py, (query, selection)) = (keys.py(), self.prepare(column, keys, &files)?);
+        let mut lookup = py.detach(|| self.begin(&query, &selection));
+        for (offset, bytes) in &given {
+            let bytes = copy_of(bytes)?;
+            py.detach(|| lookup.give(*offset, &bytes));
+        }
+        let read = |range: Range<u64>| fetch.map_or(Ok(Vec::new()), |fetch| self::fetch(fetch, range));
+        lookup.load(max_gap, read)?;
         // There is an answer for each key and file, both of the selection's files and of the set's.
         let num_files = selection.num_files().saturating_add(self.set.files().count());
-        memory::ask(query.num_keys().saturating_mul(num_files))?;
-        Ok(py.detach(|| self.set.answer(query, selection)))
+        memory::ask(num_files.saturating_mul(if is_each { query.num_keys() } else { 1 }))?;
+        py.detach(|| self.note(&lookup));
+        if !is_each {
+            return Ok(vec![mask(py, &py.detach(|| lookup.any()))?]);
+        }
+        let answers = py.detach(|| lookup.answers());
+        (0..query.num_keys()).map(|key| mask(py, answers.of_key(key))).collect()
     }
 }
 
@@ -131,110 +179,84 @@ fn mask<'py>(py: Python<'py>, answers: &[bool]) -> PyResult<Bound<'py, PyAny>> {
 impl FilterSet {
     /// Open the index of a set of ``length`` bytes by one or two calls of ``fetch(start, end)``.
     ///
-    /// Any exception means *maybe* for all files.
+    /// Lookups keep at most ``max_held_bytes`` of the set in memory. Any exception means *maybe* for all files.
     #[staticmethod]
-    #[pyo3(signature = (length, fetch, policy = None, *, secret_key = None))]
+    #[pyo3(signature = (length, fetch, *, seed = None, secret_key = None, max_held_bytes = 67_108_864))]
     fn fetch_index(
-        py: Python<'_>,
         length: u64,
         fetch: &Bound<'_, PyAny>,
-        policy: Option<&str>,
+        seed: Option<u64>,
         secret_key: Option<&Bound<'_, PyAny>>,
+        max_held_bytes: usize,
     ) -> PyResult<Self> {
-        let hasher = policy::expected_hasher(policy, secret_key)?;
-        let fetch = |range| self::fetch(py, fetch, range);
-        let set = filterblock_set::FilterSet::fetch_index(length, hasher.as_ref(), fetch);
-        set.map(|set| Self { set }).map_err(|error| match error {
-            FetchError::Fetch(error) => error,
-            FetchError::Decode(error) => error::of_decode(error),
-        })
+        let hasher = policy::hasher_of(seed, secret_key)?;
+        let fetch = |range| self::fetch(fetch, range);
+        let set =
+            filterblock_set::FilterSet::fetch_index(length, hasher.as_ref(), fetch).map_err(|error| match error {
+                FetchError::Fetch(error) => error,
+                FetchError::Decode(error) => error::of_decode(error),
+            })?;
+        Ok(Self { set: set.with_max_held_bytes(max_held_bytes), whole: Vec::new(), bad: Mutex::default() })
     }
 
     /// Open a set that is in memory as a whole.
     #[staticmethod]
-    #[pyo3(signature = (data, policy = None, *, secret_key = None))]
-    fn open(data: &Bound<'_, PyAny>, policy: Option<&str>, secret_key: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let hasher = policy::expected_hasher(policy, secret_key)?;
+    #[pyo3(signature = (data, *, seed = None, secret_key = None))]
+    fn open(data: &Bound<'_, PyAny>, seed: Option<u64>, secret_key: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let hasher = policy::hasher_of(seed, secret_key)?;
         let bytes = crate::buffer::Bytes::of(data)?;
         let bytes = bytes.as_slice();
-        match filterblock_set::FilterSet::open(bytes.len() as u64, bytes, hasher.as_ref()).map_err(error::of_decode)? {
-            Opening::Ready(set) => {
-                memory::ask(bytes.len())?;
-                set.give(0, bytes);
-                Ok(Self { set: *set })
-            }
-            Opening::Needs(_) => Err(error::DamagedError::new_err("the set is shorter than its index")),
-        }
+        let set = of_bytes(bytes, hasher.as_ref())?;
+        memory::ask(bytes.len())?;
+        // Units are checked by the lookups that need them.
+        Ok(Self { set: set.with_max_held_bytes(0), whole: bytes.to_vec(), bad: Mutex::default() })
     }
 
-    /// Return the ranges of the object that must be given before the keys can be answered.
+    /// Return the ranges of the object that a lookup misses, of which near ones are one. An asynchronous engine reads them,
+    /// all at once, and gives them to ``may_contain``.
     #[pyo3(signature = (column, keys, files, max_gap = 65_536))]
-    fn plan(
-        &self,
-        py: Python<'_>,
-        column: &str,
-        keys: &Bound<'_, PyAny>,
-        files: FileList,
-        max_gap: u64,
-    ) -> PyResult<Vec<(u64, u64)>> {
+    fn plan(&self, column: &str, keys: &Bound<'_, PyAny>, files: FileList, max_gap: u64) -> PyResult<Vec<(u64, u64)>> {
         let (query, selection) = self.prepare(column, keys, &files)?;
-        let ranges = py.detach(|| self.set.plan(&query, &selection, max_gap));
+        let ranges = keys.py().detach(|| self.begin(&query, &selection).plan(max_gap));
         Ok(ranges.into_iter().map(|range| (range.start, range.end)).collect())
-    }
-
-    /// Take bytes of the object that begin at ``offset``.
-    fn give(&self, py: Python<'_>, offset: u64, data: &Bound<'_, PyAny>) -> PyResult<()> {
-        let bytes = crate::buffer::Bytes::of(data)?;
-        memory::ask(bytes.as_slice().len())?;
-        py.detach(|| self.set.give(offset, bytes.as_slice()));
-        Ok(())
     }
 
     /// Return a mask of the files that may have any of the keys: one key, or an array or iterable of them.
     ///
-    /// ``files`` are names and identities of the files as the table has them now. With ``fetch(start, end)`` what is missing
-    /// is read first; otherwise it is *maybe*. Threads that miss the same ranges at the same time each fetch them.
-    #[pyo3(signature = (column, keys, files, fetch = None, max_gap = 65_536))]
+    /// ``files`` are names and identities of the files as the table has them now. ``given`` are bytes of the object, each
+    /// after the offset at which they begin. With ``fetch(start, end)`` what is still missing is read first; otherwise it is
+    /// *maybe*. Threads that miss the same ranges at the same time each fetch them.
+    #[pyo3(signature = (column, keys, files, fetch = None, max_gap = 65_536, *, given = Vec::new()))]
     fn may_contain<'py>(
         &self,
-        py: Python<'py>,
         column: &str,
         keys: &Bound<'py, PyAny>,
         files: FileList,
         fetch: Option<&Bound<'py, PyAny>>,
         max_gap: u64,
+        given: Vec<(u64, Bound<'py, PyAny>)>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (query, selection) = self.prepare(column, keys, &files)?;
-        if let Some(fetch) = fetch {
-            let mut failed = None;
-            for range in py.detach(|| self.set.plan(&query, &selection, max_gap)) {
-                match self::fetch(py, fetch, range.clone()) {
-                    Ok(bytes) => py.detach(|| self.set.give(range.start, &bytes)),
-                    Err(error) => drop(failed.get_or_insert(error)),
-                }
-            }
-            failed.map_or(Ok(()), Err)?;
-        }
-        mask(py, &self.answer(py, &query, &selection)?.of_any_key())
+        self.look_up((column, keys, files), (given, fetch, max_gap), false).map(|mut masks| masks.remove(0))
     }
 
-    /// Return a mask of the files for each key, of what was read before.
+    /// Return a mask of the files for each key, as ``may_contain`` does for all.
+    #[pyo3(signature = (column, keys, files, fetch = None, max_gap = 65_536, *, given = Vec::new()))]
     fn may_contain_each<'py>(
         &self,
-        py: Python<'py>,
         column: &str,
         keys: &Bound<'py, PyAny>,
         files: FileList,
+        fetch: Option<&Bound<'py, PyAny>>,
+        max_gap: u64,
+        given: Vec<(u64, Bound<'py, PyAny>)>,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let (query, selection) = self.prepare(column, keys, &files)?;
-        let answers = self.answer(py, &query, &selection)?;
-        (0..query.num_keys()).map(|key| mask(py, answers.of_key(key))).collect()
+        self.look_up((column, keys, files), (given, fetch, max_gap), true)
     }
 
     /// Return the numbers of files that the set knows as they are, knows in another state, and does not know: the last two
     /// are *maybe* for every key. If all are unknown, their names may have another form than in the set.
     fn count<'py>(&self, py: Python<'py>, files: FileList) -> PyResult<Bound<'py, PyDict>> {
-        let selection = self.select(&files);
+        let selection = self.set.select(files);
         let counts = PyDict::new(py);
         counts.set_item("known", selection.num_known())?;
         counts.set_item("changed", selection.num_changed())?;
@@ -270,17 +292,23 @@ impl FilterSet {
     /// The number of bytes of filters in memory.
     #[getter]
     fn held_bytes(&self) -> usize {
-        self.set.held_bytes()
+        self.set.held_bytes() + self.whole.len()
     }
 
-    /// Return the blocks that did not open since the last call: file, column and what is wrong.
-    fn take_bad_blocks(&self) -> Vec<(String, String, String)> {
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let bad = self.set.take_bad_blocks();
-        bad.iter().map(|bad| (text(&bad.file), text(&bad.column), bad.error.to_string())).collect()
+    /// Return the parts that lookups found damaged since the last call: column and what is wrong. They are *maybe*.
+    fn take_bad_units(&self) -> Vec<(String, String)> {
+        std::mem::take(&mut *self.bad.lock().unwrap_or_else(PoisonError::into_inner)).into_iter().collect()
     }
 
     fn __repr__(&self) -> String {
         format!("<filterblock.FilterSet of {} files>", self.set.files().count())
+    }
+}
+
+/// Opens a set that is in memory as a whole.
+pub fn of_bytes(bytes: &[u8], hasher: Option<&filterblock::KeyHasher>) -> PyResult<filterblock_set::FilterSet> {
+    match filterblock_set::FilterSet::open(bytes.len() as u64, bytes, hasher).map_err(error::of_decode)? {
+        Opening::Ready(set) => Ok(*set),
+        Opening::Needs(_) => Err(error::DamagedError::new_err("the set is shorter than its index")),
     }
 }

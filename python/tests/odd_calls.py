@@ -384,7 +384,7 @@ def sequence(numbers, build=fb.build):
 
 
 def of_set(numbers, kind, values, what):
-    builder = fb.FilterSetBuilder({"c": kind}, numbers.choice(POLICIES), slices=numbers.randrange(1, 4))
+    builder = fb.FilterSetBuilder({"c": kind}, numbers.choice([1, 100]), fpr=numbers.choice([0.1, 0.01, 1e-6]))
     form, plain = present(numbers, values)
     try:
         indexed = builder.add_file("f", 1, {"c": form})

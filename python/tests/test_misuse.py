@@ -58,7 +58,7 @@ def test_no_filter_of_nothing():
 
 
 def test_no_set_of_nothing():
-    builder = fb.FilterSetBuilder({"user": "number"}, POLICY)
+    builder = fb.FilterSetBuilder({"user": "number"}, 1000)
     with pytest.raises(fb.BuildError):
         builder.finish()
     for name, keys in (("spent", spent([1, 2])), ("list", []), ("array", np.array([], "int64"))):
@@ -72,9 +72,39 @@ def test_no_set_of_nothing():
     with pytest.raises(fb.BuildError):
         builder.finish_append(files)
     assert fb.FilterSet.open(builder.finish(allow_empty=True)).files == []
-    # A query of nothing is none; of an iterator that may have been used, it is maybe.
+    # A query of nothing finds nothing in a filter; of an iterator that may have been used, it is maybe.
     assert files.may_contain("user", spent([1, 2]), known).all()
-    assert not files.may_contain("user", [], known).any()
+    assert files.may_contain("user", [], known).tolist() == [True, True, True, False]
+
+
+def test_sizes_that_no_filter_has():
+    for keys_per_file, fpr in [(1000, fpr) for fpr in (0, -1, 0.6, 1e-10, float("nan"), float("inf"))] + [(2**60, 0.01)]:
+        with pytest.raises(fb.PolicyError, match="a rate"):
+            fb.FilterSetBuilder({"id": "number"}, keys_per_file, fpr=fpr)
+    # A wrong guess costs bytes, and no key.
+    for keys_per_file in (0, 1, 10**6):
+        builder = fb.FilterSetBuilder({"id": "number"}, keys_per_file)
+        builder.add_file("f", 1, {"id": range(5000)})
+        files = fb.FilterSet.open(builder.finish())
+        assert all(mask[0] for mask in files.may_contain_each("id", range(5000), [("f", 1)]))
+        assert np.mean(files.may_contain_each("id", range(5000, 10_000), [("f", 1)])) < 0.02
+
+
+def test_a_builder_after_an_error():
+    builder = fb.FilterSetBuilder({"id": "number"}, 1000)
+    builder.add_file("a", 1, {"id": [1]})
+    data = builder.finish()
+    for fail in (lambda: builder.absorb(data), lambda: builder.finish_append(fb.FilterSet.open(data))):
+        builder = fb.FilterSetBuilder({"id": "number"}, 1000)
+        builder.add_file("a", 1, {"id": [2]})
+        with pytest.raises(fb.BuildError, match="already"):
+            fail()
+        # Nothing is left that could be taken for the whole.
+        for call in (builder.finish, lambda: builder.num_files, lambda: builder.add_file("c", 1, {})):
+            with pytest.raises(fb.BuildError, match="begin anew"):
+                call()
+    with pytest.raises(FileNotFoundError):
+        fb.FilterSetBuilder({"id": "number"}, 1000, scratch="/no/such/folder")
 
 
 def test_columns_that_change_while_they_are_taken():
@@ -85,7 +115,7 @@ def test_columns_that_change_while_they_are_taken():
         yield 5
 
     columns["id"] = numbers()
-    builder = fb.FilterSetBuilder({"id": "number", "word": "text"})
+    builder = fb.FilterSetBuilder({"id": "number", "word": "text"}, 1000)
     assert builder.add_file("f", 1, columns) == ["id", "word"] and not columns
 
 
@@ -122,7 +152,7 @@ def test_one_key_is_not_many():
         assert fb.build([key], POLICY) == some.to_bytes()
     for key in (b"abd", bytearray(b"abd"), memoryview(b"abd")):
         assert key not in some
-    builder = fb.FilterSetBuilder({"b": "binary"}, POLICY)
+    builder = fb.FilterSetBuilder({"b": "binary"}, 1000)
     builder.add_file("f", 1, {"b": [b"abc"]})
     files = fb.FilterSet.open(builder.finish())
     for key, expected in ((bytearray(b"abc"), True), (bytearray(b"abd"), False), (memoryview(b"abd"), False)):
@@ -139,7 +169,7 @@ def test_mappings_and_tables_name_their_columns():
         pd.DataFrame({"id": ids, "name": ids}),
         pl.DataFrame({"id": ids, "name": ids}),
     ]
-    builder = fb.FilterSetBuilder({"id": "number"}, POLICY)
+    builder = fb.FilterSetBuilder({"id": "number"}, 1000)
     builder.add_file("f", 1, {"id": ids})
     files = fb.FilterSet.open(builder.finish())
     for table in tables:
@@ -170,7 +200,7 @@ def test_dimensions_order_and_format_of_buffers():
     ):
         assert is_refused(view)
         with pytest.raises(TypeError):
-            fb.FilterSetBuilder({"id": "number"}).add_file("f", 1, {"id": view})
+            fb.FilterSetBuilder({"id": "number"}, 1000).add_file("f", 1, {"id": view})
     for code in "bhilqHILQ":
         same = fb.build(memoryview(array.array(code, range(6))), POLICY)
         assert same == fb.build(array.array(code, range(6)), POLICY) == fb.build(range(6), POLICY)
@@ -187,7 +217,7 @@ def test_every_byte_order(order):
         assert fb.open(fb.build(moments, POLICY)).may_contain_many(times).all()
         with_none = np.array([*moments, None], f"{order}M8[{unit}]")
         assert fb.build(with_none, POLICY) == fb.build(moments, POLICY)
-        builder = fb.FilterSetBuilder({"t": "local_timestamp"}, POLICY)
+        builder = fb.FilterSetBuilder({"t": "local_timestamp"}, 1000)
         assert builder.add_file("f", 1, {"t": times}) == ["t"]
         files = fb.FilterSet.open(builder.finish())
         assert all(files.may_contain("t", moment, [("f", 1)])[0] for moment in moments)
@@ -249,7 +279,7 @@ def test_arrays_without_entries_name_their_type():
         assert is_refused(keys, name)
         some = fb.open(fb.build([10**9], POLICY))
         assert some.may_contain_many(keys).all() and len(some.may_contain_many(keys)) == len(keys)
-        assert fb.FilterSetBuilder({"id": "number"}).add_file("f", 1, {"id": keys}) == []
+        assert fb.FilterSetBuilder({"id": "number"}, 1000).add_file("f", 1, {"id": keys}) == []
 
 
 def test_keys_without_entries_are_named():
@@ -428,8 +458,6 @@ def test_other_transforms_are_no_policies_here(transform):
     for call in (
         lambda: fb.build(["key"], policy),
         lambda: fb.open(fb.build(["key"]), policy),
-        lambda: fb.FilterSetBuilder({"id": "number"}, policy),
-        lambda: fb.FilterSet.open(b"", policy),
     ):
         with pytest.raises(fb.PolicyError, match="transform"):
             call()
@@ -454,13 +482,15 @@ def test_secret_keys():
         fb.build([1], secret_key="drawn at random!")
     with pytest.raises(fb.PolicyError, match="seed"):
         fb.build([1], "bloom:10,seed=7", secret_key=key)
-    builder = fb.FilterSetBuilder({"id": "number"}, secret_key=key)
+    builder = fb.FilterSetBuilder({"id": "number"}, 1000, secret_key=key)
     builder.add_file("f", 1, {"id": [1, 2]})
     data = builder.finish()
     assert fb.FilterSet.open(data, secret_key=key).may_contain("id", [1], [("f", 1)]).all()
     with pytest.raises(fb.MismatchError):
         fb.FilterSet.open(data)
     assert not fb.FilterSet.fetch_index(len(data), lambda a, b: data[a:b], secret_key=key).may_contain("id", [], []).any()
+    with pytest.raises(fb.PolicyError, match="seed=7"):
+        fb.FilterSet.open(data, seed=7, secret_key=key)
 
 
 def test_pickles_and_copies():
@@ -492,13 +522,13 @@ def test_lack_of_memory_is_an_error():
             resource.setrlimit(resource.RLIMIT_AS, (used + (more << 20), -1))
             for kind in ("bloom:10", "ribbon:fpr=1%", "fuse:fpr=1%"):
                 raised += refused(lambda: fb.build(keys, kind)) is True
-            builder = fb.FilterSetBuilder({"id": "number"})
+            builder = fb.FilterSetBuilder({"id": "number"}, 1000)
             raised += refused(lambda: builder.add_file("f", 1, {"id": keys})) is True
             assert 5 in fb.open(fb.build(keys[:1000]))
         resource.setrlimit(resource.RLIMIT_AS, (-1, -1))
         assert builder.add_file("f", 1, {"id": keys[:1000]}) == ["id"]
         some = fb.FilterSet.open(builder.finish())
-        resource.setrlimit(resource.RLIMIT_AS, (used + (2 << 30), -1))
+        resource.setrlimit(resource.RLIMIT_AS, (used + (3 << 29), -1))
         for look_up in (some.may_contain, some.may_contain_each):
             raised += refused(lambda: look_up("id", keys, [("f", 1)] * 100)) is True
         print(raised)

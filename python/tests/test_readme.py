@@ -58,7 +58,7 @@ def test_mistakes_that_go_unnoticed(row):
         some = fb.open_ranges(fb.build_ranges(map(encode, keys), "range:40"))
         return some.may_contain_range(encode(lower), None if upper is None else encode(upper))
 
-    builder = fb.FilterSetBuilder({"id": "number"})
+    builder = fb.FilterSetBuilder({"id": "number"}, 1000)
     builder.add_file("a", fb.file_identity("a"), {"id": [1, 2, 3]})
     names = {
         "tokyo": zoneinfo.ZoneInfo("Asia/Tokyo"),

@@ -22,7 +22,7 @@ KIT = "1.2"  # README.md states what it means
 KINDS = ("", "bloom", "blocked", "golomb", "ribbon", "fuse")
 REFUSED = ("damaged", "newer", "mismatch")
 ALWAYS = ("class", "answers")
-OPTIONAL = ("row", "found_context", "kind", "num_entries", "partitions", "blocks")
+OPTIONAL = ("row", "found_context", "kind", "num_entries", "partitions", "units")
 
 
 # A number, however it is written; anything else as it is.

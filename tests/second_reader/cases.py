@@ -1,10 +1,11 @@
 """Makes tests/conformance/rows.json: range filters, indexes of range filters and filter sets that fail a row of the
-document's tables, in each way that is listed here, and any two rows at once.
+document's tables, in each way that is listed here, and any two rows at once. And sets.json: filter sets whose answers
+depend on one rule.
 
-    python3 cases.py            writes the file
-    python3 cases.py --check    ends with 1 if the file is another
+    python3 cases.py            writes the files
+    python3 cases.py --check    ends with 1 if one of the files is another
 
-What is expected follows from the order of the ways here, which is that of the document's rows [11, 15.4, 17.4]. That the reader
+What is expected follows from the order of the ways here, which is that of the document's rows [11, 15.4, 17.5]. That the reader
 replies the same is asserted.
 """
 from __future__ import annotations
@@ -14,7 +15,7 @@ import json
 import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, Iterable, Iterator, Optional
 
 import conformance
 import filterblock as fb
@@ -24,7 +25,7 @@ import sets
 from kinds import Golomb
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-FILE, FORMAT = ROOT / "tests" / "conformance" / "rows.json", ROOT / "format" / "vectors"
+KIT, FORMAT = ROOT / "tests" / "conformance", ROOT / "format" / "vectors"
 # The integers 0, 3, 6 and so on up to 192, in two bytes after "k", with a directory [16.8].
 INTEGERS = bytes.fromhex(
     "f146424c4b0d0a1a01060100000000000000000000000000410000000000000038000000000000000204020301000100bc020000ebf47bb0"
@@ -36,9 +37,9 @@ INDEX = bytes.fromhex(
     "000000000000000000000000000000005b000000030000005b000000000000005a00000005000000b5000000000000005a00000008000000"
     "6170656262636174")
 RECORDS, SEPARATORS = 64, 112
-SET = sets.example_set()[0]
+SET = sets.example_set()
 WRAPPING = [7, 256, 1 << 24, 1 << 30, 0xFFFFFFFF]  # 2^30 times the length of a part's element is 0 modulo 2^32
-COLUMN, FILES, SECTION, NAMES = -128, -120, -96, -68  # the parts of its index, from its end
+INDEX_LEN, BASE, COLUMN, FILES, GROUP, MEMBERS, NAMES = 88, -152, -144, -136, -104, -76, -68  # its parts, from its end
 
 
 @dataclass
@@ -71,7 +72,7 @@ def block(frame: bytearray, ways: tuple[Way, ...] = (), context: int = 0) -> byt
 
 def filter_set(frame: bytearray, ways: tuple[Way, ...]) -> bytes:
     head = len(frame) - 64
-    data = sealed(frame, head, slice(head - 72, head), ways)
+    data = sealed(frame, head, slice(head - INDEX_LEN, head), ways)
     return data[len(data) - min([way.cut for way in ways if way.cut], default=len(data)):]
 
 
@@ -125,8 +126,8 @@ SETS = [
     *numbered("hash_id", "hash_id", 10, [0, 3, 255], 1, "newer"), *bits("features", "features", 12, range(8, 16)),
     *numbered("reserved", "byte 9", 9, [1, 6, 128], 1, "newer"), *numbered("reserved", "byte 11", 11, [1, 128], 1, "newer"),
     *bits("reserved", "byte 48", 48, range(0, 32, 7)),
-    *numbered("index_len", "data_len", 40, [0x84, 0x83 + (1 << 32), 0x83 + (1 << 53), 0x83 + (1 << 56), 2**64 - 72], 8),
-    *numbered("index_len", "index_len", 32, [0x48 + 0x84, 2**64 - 64, *(0x48 + (1 << bit) for bit in (24, 32, 56))], 8),
+    *numbered("index_len", "data_len", 40, [0x29, 0x28 + (1 << 32), 0x28 + (1 << 53), 0x28 + (1 << 56), 2**64 - 0x58], 8),
+    *numbered("index_len", "index_len", 32, [0x58 + 0x29, 2**64 - 64, *(0x58 + (1 << bit) for bit in (24, 32, 56))], 8),
     Way("index_len", "the footer alone", cut=64),
     Way("expected", "a greater seed", {16: b"\1"}, "mismatch", request={"seed": "0x0"}),
     Way("expected", "a smaller seed", {16: b"\1"}, "mismatch", request={"seed": "0x2"}),
@@ -135,15 +136,21 @@ SETS = [
     Way("expected", "no key, but a seed", {10: b"\2"}, "mismatch", request={"seed": "0x0"}),
     Way("key", "no key", {10: b"\2"}, "mismatch"),
     *numbered("parts", "num_columns", 14, [9, 256, 0xFFFF], 2), *numbered("parts", "num_files", 24, WRAPPING, 4),
-    *numbered("parts", "num_sections", 28, WRAPPING, 4), *numbered("parts", "lengths", SECTION + 12, [4, *WRAPPING], 4),
-    *numbered("base", "base_len", -136, [0x84, 0x83 + (1 << 32), 1 << 63], 8),
-    *numbered("columns", "reserved byte", COLUMN + 5, [1, 128], 1, "newer"), *numbered("columns", "num_slices", COLUMN + 6, [0], 2),
-    *numbered("columns", "name_end", COLUMN, [5, 0x10002, 0xFFFFFFFF], 4),
-    *numbered("files", "name_end", FILES + 8, [1, 5, 0xFFFFFFFF], 4), *numbered("files", "the last name_end", FILES + 20, [2, 3, 5], 4),
+    *numbered("parts", "num_groups", 28, WRAPPING, 4), *numbered("parts", "num_lanes", GROUP + 16, [4, *WRAPPING], 4),
+    *numbered("base", "base_len", BASE, [0x29, 0x28 + (1 << 32), 1 << 63], 8),
+    *numbered("columns", "reserved byte", COLUMN + 5, [1, 128], 1, "newer"),
+    *numbered("columns", "reserved byte at the end", COLUMN + 7, [1], 1, "newer"),
+    *numbered("columns", "name_end", COLUMN, [5, 0x10002, 0x1000002, 0xFFFFFFFF], 4),
+    *numbered("files", "reserved byte", FILES + 13, [1, 128], 1, "newer"), *numbered("files", "reserved byte at the end", FILES + 31, [1], 1, "newer"),
+    *numbered("files", "is_dropped", FILES + 12, [1, 2, 255]), *numbered("files", "name_end", FILES + 8, [2, 1, 5, 0x103, 0x1000003, 0xFFFFFFFF], 4),
+    *numbered("files", "the last name_end", FILES + 24, [2, 3, 5, 0x104, 0x1000004], 4),
     Way("names", "two files of one name", {NAMES: b"idaa"}),
-    *numbered("sections", "first_file", SECTION + 8, [1, 256, 1 << 24, 2**32 - 2], 4),
-    *numbered("sections", "column", SECTION + 16, [1, 255, 256, 0xFFFF], 2), *numbered("sections", "slice", SECTION + 18, [1, 255, 256, 0xFFFF], 2),
-    *numbered("sections", "offset", SECTION, [1, 1 << 32, 1 << 56, 1 << 63, 2**64 - 1], 8)]
+    *numbered("groups", "reserved byte", GROUP + 25, [1, 128], 1, "newer"), *numbered("groups", "reserved byte at the end", GROUP + 27, [1], 1, "newer"),
+    *numbered("groups", "num_pages", GROUP + 8, [0, 2, 4, 1 << 31, 0xFFFFFFFF], 4), *numbered("groups", "unit_pages", GROUP + 12, [0, 4, 1 << 31], 4),
+    *numbered("groups", "column", GROUP + 20, [1, 255, 256, 0xFFFF], 2), *numbered("groups", "num_visits", GROUP + 22, [0, 3, 33, 255]),
+    *numbered("groups", "num_bands", GROUP + 23, [0, 3, 9, 255]), *numbered("groups", "row_bits", GROUP + 24, [4, 9, 255]),
+    *numbered("groups", "offset", GROUP, [1, 8, 1 << 32, 1 << 56, 1 << 63, 2**64 - 1], 8),
+    *numbered("groups", "member 0", MEMBERS, [1, 2, 256, 1 << 24, 2**32 - 2], 4), *numbered("groups", "member 1", MEMBERS + 4, [0, 2], 4)]
 
 
 def by_row(ways: list[Way]) -> list[list[Way]]:
@@ -185,30 +192,33 @@ def cases() -> Iterator[dict[str, Any]]:
                 yield make(first, second)
 
 
-def block_of(hasher: fb.Hasher, file: tuple[bytes, int], column: tuple[bytes, int, int], slice_number: int) -> bytes:
-    """The block of a file's entries, which are its name and the numbers 1 and 2 after it."""
-    hashes = [h for h in (hasher.hash(file[0] + number) for number in (b"1", b"2")) if fb.mix(h) * column[2] >> 64 == slice_number]
-    context = sets.context_of(file[1], *column[:2], slice_number, column[2])
-    return fb.write_block(sets.BLOOM, sets.Bloom(7, 64), hashes, hasher, context)
+Files = list[tuple[bytes, int]]  # names and identities
+Groups = list[tuple[sets.Group, list[int]]]  # with the numbers of the files
+SEEDED = fb.Hasher.xxh3_with(0)
+A, B, C, D = (b"a", 5), (b"b", 9), (b"c", (1 << 63) + 1), (b"d", 1)
+ONE = [(b"id", 2)]
 
 
-def set_of(name: str, columns: list[tuple[bytes, int, int]], files: list[tuple[bytes, int]],
-           sections: list[tuple[int, int, int, int]], hasher: fb.Hasher = fb.Hasher.xxh3_with(0),
-           patched: dict[int, bytes] = {}, **request: str) -> dict[str, Any]:
-    """A set with sections of column, slice, first file and number of files, and bytes that differ, from the footer on."""
-    blocks = [(column, slice_number, first, [
-        block_of(hasher, file, columns[column], slice_number) for file in files[first:first + count]])
-        for column, slice_number, first, count in sections]
-    made = bytearray(sets.write_set(columns, files, blocks, hasher))
-    head = len(made) - 64
-    for at, changed_bytes in patched.items():
-        made[head + at:head + at + len(changed_bytes)] = changed_bytes
+def group_of(files: list[int], column: int = 0, pages: int = 3, unit_pages: int = 2, shape: tuple[int, int, int] = (2, 2, 3)
+             ) -> tuple[sets.Group, list[int]]:
+    return sets.Group(0, pages, unit_pages, len(files), column, *shape), files
+
+
+def written(columns: list[tuple[bytes, int]], files: Files, groups: Groups, hasher: fb.Hasher = SEEDED, *base: int,
+            numbers: Iterable[int] = (1, 2)) -> bytes:
+    """A set; each file has entries of its name and a number."""
+    lanes = [(group, [(file, [hasher.hash(files[file][0] + b"%d" % number) for number in numbers]) for file in members])
+             for group, members in groups]
+    return sets.write_set(columns, files, lanes, hasher, *base)
+
+
+def queried(name: str, data: bytes, columns: list[tuple[bytes, int]], files: Files, **request: str) -> dict[str, Any]:
+    """Values that some files and columns have and have not, of this class and another, in this state and another."""
     queries = [
         ":".join(["file", of[0].hex(), hex(of[1] + other), column.hex(), str(value_class), entry])
-        for of in files[:4] for column, own, _ in columns[:4] for other, value_class, entry in (
-            (0, own, (of[0] + b"1").hex()), (0, own, "6e6f"), (1, own, "6e6f"), (-1, own, "6e6f"), (0, own, "u"), (0, own ^ 1, "6e6f"))]
-    start = head - int.from_bytes(made[head + 32:head + 40], "little")
-    data = sealed(made, head, slice(start, head), ())
+        for of in files[:4] for column, own in [*columns[:4], (b"zz", 2)] for other, value_class, entry in (
+            (0, own, (of[0] + b"1").hex()), (0, own, "6e6f"), (0, own, "6e6f6e65"), (1, own, "6e6f"), (1 << 40, own, "6e6f"),
+            (-1, own, "6e6f"), (0, own, "u"), (0, own ^ 1, "6e6f"))]
     request = {"frame": "set", "bytes": data.hex(), **request}
     reply = conformance.reply_to({**request, "queries": queries})
     if reply.get("answers"):
@@ -216,28 +226,125 @@ def set_of(name: str, columns: list[tuple[bytes, int, int]], files: list[tuple[b
     return {"name": f"set: {name}", "request": request, "reply": {name: reply[name] for name in reply if name != "answers"}}
 
 
+def set_of(name: str, columns: list[tuple[bytes, int]], files: Files, groups: Groups, hasher: fb.Hasher = SEEDED,
+           patched: dict[int, bytes] = {}, **request: str) -> dict[str, Any]:
+    """A set, and bytes that differ, from the footer on."""
+    data = patch(written(columns, files, groups, hasher), patched)
+    return queried(name, data, columns, files, **request)
+
+
+def patch(data: bytes, patched: dict[int, bytes]) -> bytes:
+    made = bytearray(data)
+    head = len(made) - 64
+    for at, changed_bytes in patched.items():
+        made[head + at:head + at + len(changed_bytes)] = changed_bytes
+    start = head - int.from_bytes(made[head + 32:head + 40], "little")
+    return sealed(made, head, slice(start, head), ())
+
+
 def sets_of_shapes() -> Iterator[dict[str, Any]]:
-    """What readers must accept, or must not, by how columns, files and sections lie. The replies are the reader's."""
-    a, b, c, key = (b"a", 5), (b"b", 9), (b"c", 1 << 63), bytes(range(16))
-    one = [(b"id", 2, 1)]
+    """What readers must accept, or must not, by how columns, files and groups lie. The replies are the reader's."""
+    ab, abc, key = [A, B], [A, B, C], bytes(range(16))
     yield set_of("no columns, no files", [], [], [])
-    yield set_of("no files", [(b"id", 2, 1), (b"t", 3, 3)], [], [])
-    yield set_of("a column without a name, no files", [(b"", 2, 1)], [], [])
-    yield set_of("a column of the class 8, and one of 7", [(b"t", 8, 1), (b"u", 7, 1)], [a, b], [(0, 0, 0, 2), (1, 0, 0, 2)])
-    yield set_of("columns of 2 and of 3 slices", [(b"t", 2, 2), (b"u", 3, 3)], [a, b], [
-        (column, at, 0, 2) for column in (0, 1) for at in range(2 + column)])
-    yield set_of("sections of files 1 and 2, and 2 and 3", one + [(b"t", 2, 1)], [a, b, c, (b"d", 1)], [
-        (0, 0, 1, 2), (1, 0, 2, 2)])
-    yield set_of("two sections of a column", one, [a, b, c], [(0, 0, 0, 1), (0, 0, 1, 2)])
-    yield set_of("the second section begins in the first", one, [a, b, c], [(0, 0, 1, 1), (0, 0, 1, 2)])
-    yield set_of("the second section is before the first", one, [a, b, c], [(0, 0, 1, 1), (0, 0, 0, 1)])
-    yield set_of("a column's name ends before the other's", [*one, (b"t", 3, 1)], [a], [], patched={-24: bytes([1, 0, 0, 0])})
-    yield set_of("a section of file 1 of one file", one, [a], [(0, 0, 0, 1)], patched={-19: b"\1"})
-    many = [(bytes([97 + i % 26, 97 + i // 26]), 2, 1) for i in range(40)]
-    yield set_of("40 columns and 30 files", many, [(bytes([65 + i]), i + 1) for i in range(30)], [(1, 0, 0, 3), (39, 0, 1, 2)])
-    yield set_of("features below bit 8", one, [a], [(0, 0, 0, 1)], patched={12: b"\xff"})
-    yield set_of("hashed under a key", one, [a, b], [(0, 0, 0, 2)], fb.Hasher.siphash_with(key), key=key.hex())
-    yield set_of("hashed under a seed", one, [a, b], [(0, 0, 0, 2)], fb.Hasher.xxh3_with(1 << 63))
+    yield set_of("no files", [(b"id", 2), (b"t", 3)], [], [])
+    yield set_of("a column without a name, no files", [(b"", 2)], [], [])
+    yield set_of("two columns of one name", [*ONE, *ONE], [A], [])
+    yield set_of("a column of the class 8, and one of 7", [(b"t", 8), (b"u", 7)], ab, [group_of([0, 1]), group_of([0, 1], 1)])
+    yield set_of("groups of files 1 and 2, and 2 and 3", [*ONE, (b"t", 2)], [A, B, C, D], [group_of([1, 2]), group_of([2, 3], 1)])
+    yield set_of("two groups of a column", ONE, abc, [group_of([0]), group_of([1, 2])])
+    yield set_of("two groups of a column, of other shapes", ONE, abc, [group_of([0], pages=7), group_of([2, 1], shape=(3, 1, 2))])
+    yield set_of("lanes in another order", ONE, abc, [group_of([2, 0, 1])])
+    yield set_of("a file in two groups of a column", ONE, abc, [group_of([0, 1]), group_of([1, 2])])
+    yield set_of("a file twice in a group", ONE, ab, [group_of([0, 1, 0])])
+    yield set_of("a group without lanes", ONE, ab, [group_of([])])
+    yield set_of("a column's name ends before the other's", [*ONE, (b"t", 3)], [A], [], patched={-28: bytes([1])})
+    yield set_of("a file without a name that was not dropped", ONE, [A, (b"", 2)], [group_of([0, 1])], patched={-43: b"\0"})
+    yield set_of("a byte after the last name", ONE, [(b"aa", 5)], [], patched={-12: bytes([3, 0, 0, 0])})
+    yield set_of("an index of 7 bytes", [], [], [], patched={32: bytes([7])})
+    yield set_of("a lane more than there are members", ONE, [A], [group_of([0])], patched={-19: bytes([2])})
+    yield set_of("more members than bytes of names", [(b"i", 2), (b"j", 2), (b"k", 2)], abc, [group_of([0, 1, 2], i) for i in range(3)])
+    for length in 1, 17, 33, 49:
+        yield queried(f"a byte is missing, and a name has {length}", written(ONE, [(b"a" * length, 5)], [group_of([0])])[1:], ONE, [A])
+    for shape in (1, 2, 3), (1, 3, 2), (2, 2, 2):
+        data = written(ONE, ab, [group_of([0, 1], pages=1, unit_pages=1, shape=shape)], numbers=range(8))
+        yield answered("set", f"a page full of keys, {shape[0]} x {shape[1]} x 2^{shape[2]}", data, [
+            f"file:{name.hex()}:{identity:#x}:6964:2:{(name + b'%d' % number).hex()}" for name, identity in ab for number in range(40)])
+    yield set_of("a dropped file", ONE, [A, (b"", 9), C], [group_of([0, 1, 2])])
+    yield set_of("two dropped files", ONE, [(b"", 5), (b"", 9), C], [group_of([0, 1]), group_of([2])])
+    many = [(bytes([97 + i % 26, 97 + i // 26]), 2) for i in range(40)]
+    yield set_of("40 columns and 30 files", many, [(bytes([65 + i]), i + 1) for i in range(30)], [group_of([0, 1, 2], 1), group_of([1, 2], 39)])
+    yield set_of("features below bit 8", ONE, [A], [group_of([0])], patched={12: b"\xff"})
+    yield set_of("hashed under a key", ONE, ab, [group_of([0, 1])], fb.Hasher.siphash_with(key), key=key.hex())
+    yield set_of("hashed under a seed", ONE, ab, [group_of([0, 1])], fb.Hasher.xxh3_with(1 << 63))
+    for shape in (1, 1, 0), (1, 1, 8), (1, 4, 8), (1, 8, 4), (8, 2, 3), (32, 1, 1), (3, 3, 4), (1, 5, 0):
+        yield set_of(f"{shape[0]} x {shape[1]} x 2^{shape[2]}", ONE, abc, [group_of([0, 1, 2], shape=shape, pages=5)])
+    for shape in (33, 1, 1), (1, 9, 0), (1, 1, 9), (1, 8, 5), (0, 1, 1), (1, 0, 1):
+        yield set_of(f"{shape[0]} x {shape[1]} x 2^{shape[2]}", ONE, ab, [group_of([0, 1], shape=shape)])
+    for num_files in 7, 8, 9, 64, 65:
+        files = [(b"%03d" % i, i * i + 1) for i in reversed(range(num_files))]
+        yield set_of(f"{num_files} lanes", ONE, files, [group_of(list(range(num_files)))])
+        yield queried(f"the last of {num_files} lanes", written(ONE, files, [group_of(list(range(num_files)))]), ONE, files[-2:])
+    for pages, unit_pages in (1, 1), (5, 1), (5, 2), (5, 4), (5, 5), (300, 7):
+        yield set_of(f"{pages} pages in units of {unit_pages}", ONE, abc, [group_of([0, 1, 2], pages=pages, unit_pages=unit_pages)])
+
+
+def sets_of_others() -> Iterator[dict[str, Any]]:
+    """Units that are damaged, or of another file, column, class, seed or place. The replies are the reader's."""
+    abc, columns, groups = [A, B, C], [*ONE, (b"t", 3)], [group_of([0, 1, 2]), group_of([0, 1, 2], 1)]
+    data = written(columns, abc, groups)
+    head, unit = len(data) - 64, groups[0][0].payload_of(0) + 8  # two units in a part, of two pages and of one
+    for name, at in ("a payload's first byte", 0), ("its last", unit - 9), ("a check's first byte", unit - 8), ("its last", unit - 1):
+        for part in 0, groups[0][0].part_len:
+            flipped = bytearray(data)
+            flipped[part + at] ^= 0x40
+            yield queried(f"{name} is damaged, at {part + at}", bytes(flipped), columns, abc)
+    yield queried("all units are damaged", bytes(head - 200) + data[head - 200:], columns, abc)
+    part = groups[0][0].part_len
+    yield queried("parts exchanged", data[part:2 * part] + data[:part] + data[2 * part:], columns, abc)
+    yield queried("the columns' groups exchanged", data[2 * part:4 * part] + data[:2 * part] + data[4 * part:], columns, abc)
+    names = len(b"idtabc")
+    files_at = -names - 24 - 56 - 48
+    for name, at, byte in (("identity of a file", files_at, 6), ("the last byte of an identity", files_at + 7, 1),
+                           ("seed", 16, 1), ("name of a column", -names, 105 + 1), ("class of a column", files_at - 16 + 4, 3)):
+        yield queried(f"{name} is another", patch(data, {at: bytes([byte])}), [(b"jd" if at == -names else b"id", 3 if byte == 3 else 2), columns[1]],
+                      [(b"a", 6 if byte == 6 else 5), B, C])
+    members = -names - 24
+    yield queried("members exchanged", patch(data, {members: bytes([1, 0, 0, 0, 0])}), columns, abc)
+    yield queried("two groups at one offset", patch(data, {members - 28: bytes(1)}), columns, abc)
+    yield queried("other pages in a unit", patch(data, {members - 56 + 12: bytes([3])}), columns, abc)
+
+
+def continued_sets() -> Iterator[dict[str, Any]]:
+    """Sets that were continued. The replies are the reader's."""
+    old_files, all_files = [A, B], [A, B, C, D]
+    old = written(ONE, old_files, [group_of([0, 1])])
+    old_group = group_of([0, 1])
+    append = lambda base, files, more: written(ONE, [*old_files, *files], [old_group, *more], SEEDED, len(base), 1)
+    more, other = append(old, [C], [group_of([2])]), append(old, [D, C], [group_of([3, 2], pages=4)])
+    dropped = written(ONE, [(b"", 5), B, C], [old_group, group_of([2])], SEEDED, len(old), 1)
+    foreign = written(ONE, [D], [group_of([0])])
+    twice = written(ONE, all_files, [old_group, (replace(group_of([2])[0], offset=len(old)), [2]), group_of([3])], SEEDED, len(old + more), 2)
+    for name, data in (
+            ("a continuation", old + more), ("one append done twice", old + more * 2), ("one append done three times", old + more * 3),
+            ("two writers append to one set", old + more + other), ("the other first", old + other + more),
+            ("an append that ended early, and was done again", old + more[:50] + more), ("a byte between", old + b"x" + more),
+            ("a set that continues none, after another", old + foreign), ("a set that continues none, after a byte", b"x" + old),
+            ("a continuation of a continuation", old + more + twice), ("one that was done twice", old + more + twice * 2),
+            ("a file is dropped", old + dropped), ("a file is dropped, and another writer appended", old + other + dropped),
+            ("the continued set is shorter by a byte", old[1:] + more), ("it is, and the other writer's is longer", old[1:] + b"x" + more),
+            ("the continued set is another", foreign.ljust(len(old), b"x") + more), ("the continued set is missing", more),
+            ("a continuation without groups, twice", old + append(old, [C], []) * 2)):
+        yield queried(name, data, ONE, all_files)
+    # The record of the first group, then of the second: of 28 bytes each, before three members and the names.
+    first, second = -5 - 12 - 56, -5 - 12 - 28
+    for name, patched in (
+            ("the first group ends after the continued set", {first: (len(old) - 1).to_bytes(8, "little")}),
+            ("a group that is moved to the other side", {second: bytes(8)}),
+            ("a continued set of a byte less", {first - 48 - 8 - 8: (len(old) - 1).to_bytes(8, "little")}),
+            ("a continued set of no byte", {first - 48 - 8 - 8: bytes(8)}),
+            ("a group beyond the data as the writer knew it", {second: (len(old) + 1).to_bytes(8, "little")})):
+        for between in b"", other:
+            yield queried(name + ", after another writer" * bool(between), patch(old + between + more, patched), ONE, all_files)
 
 
 def answered(frame: str, name: str, data: bytes, queries: list[str], **request: Any) -> dict[str, Any]:
@@ -338,7 +445,7 @@ def as_partitions() -> Iterator[dict[str, Any]]:
         return answered("range-index", f"a partition, {name}", block(head + record + separator), queries,
                         partitions=block(data, ways, partitioned.partition_context(0, 0)).hex())
 
-    for each in json.loads((FILE.parent / "ranges.json").read_text()) + list(integers_of_shapes()):
+    for each in json.loads((KIT / "ranges.json").read_text()) + list(integers_of_shapes()):
         name, request = each["name"], each["request"]
         if name.startswith(("range: groups of 512", "range: least 255", "range: gaps of", "range: a byte without", "integers of 16 bytes", "integers: 2^", "a reader of integers",
                             "range: the code", "range: log_block 3")):
@@ -365,12 +472,13 @@ def main() -> int:
     for each in made:
         reply = conformance.reply_to(each["request"])
         assert {name: reply.get(name) for name in each["reply"]} == each["reply"], (each["name"], each["reply"], reply)
-    made += sets_of_shapes()
-    text = "[\n" + ",\n".join(map(json.dumps, made)) + "\n]\n"
-    if sys.argv[1:] == ["--check"]:
-        return 0 if FILE.read_text() == text else 1
-    FILE.write_text(text)
-    return 0
+    is_right = True
+    for file, of_file in ("rows.json", made), ("sets.json", [*sets_of_shapes(), *sets_of_others(), *continued_sets()]):
+        text = "[\n" + ",\n".join(map(json.dumps, of_file)) + "\n]\n"
+        if sys.argv[1:] != ["--check"]:
+            (KIT / file).write_text(text)
+        is_right = is_right and (KIT / file).read_text() == text
+    return 0 if is_right else 1
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ WRITERS = {
     "most_columns", "crosses_a_cut", "equations_of", "CUT",
     "Group", "field_of", "steps_of", "gaps_of", "build_ranges", "write_range", "common_prefix", "strings_of", "in_common",
     "integers.write", "integers.bytes_of", "ranges.bytes_of", "build_codes", "low_first",
-    "write_set", "matched", "number_entry", "days_of", "seconds_entry", "sets.entry_of", "EXAMPLE", "example", "example_set", "rejected", "sets.values",
+    "write_group", "write_set", "matched", "number_entry", "days_of", "seconds_entry", "sets.entry_of", "EXAMPLE", "example", "example_set", "rejected", "sets.values",
     "is_as_document", "sets.reply_to", "reply_in_kit", "main"}
 CPU_SECONDS, ADDRESS_SPACE = 2, 2 << 30
 SINGLES_A_PAIR = 2

@@ -195,12 +195,9 @@ fn describe_as(
     expected: &Expected,
 ) -> String {
     let what = located(path, 0, &dimensions(len, start, error), failed);
-    let is_longer = len.is_some_and(|len| len.saturating_sub(HEADER_BYTES) > stated_len(start));
-    // The first block of a set is bound to its file.
+    // Nothing but its end shows what a set is.
     let of_set = match error {
-        DecodeError::PayloadLength { .. } | DecodeError::HeaderChecksum { .. } if is_longer => {
-            " If it was a filter set, its end is damaged or missing: restore it from a copy."
-        }
+        DecodeError::Magic { .. } => " If it was a filter set, its end is damaged or missing: restore it from a copy.",
         _ => "",
     };
     format!("{what}. {}{of_set}", consequence(path, start, error, expected))

@@ -15,7 +15,7 @@ use std::process::ExitCode;
 /// The block is checked before anything is shown. The false-positive rate is predicted from the payload; the fill is
 /// the share of set bits (golomb: of the hash range that is occupied). For a table of the store all filters are shown,
 /// each with its offset in the file. Of a partitioned filter, rate and fill are those of a partition. Of a filter set its
-/// columns are shown, and only its index is checked; `verify` checks its blocks. A range filter has neither, unless it is
+/// columns are shown, and only its index is checked; `verify` checks its units. A range filter has neither, unless it is
 /// one of integers, whose rates are shown for some lengths of ranges: its leaves are the keys and groups of keys that it
 /// distinguishes, and its parameters are named as in the format's specification.
 #[derive(clap::Args)]

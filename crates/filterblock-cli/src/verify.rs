@@ -24,7 +24,7 @@ use std::process::ExitCode;
 /// Checks checksums and structure (of a compact frame the structure only); for a table also every cell, and that its filters miss none; for a store the same,
 /// and how often its filters answer 'maybe' for absent keys. With --keys, for a block, also that no key of the list is
 /// missing, and how often absent keys, derived from those of the list, are answered 'maybe' (8 bytes of memory for each
-/// key); for a range filter only that no key is missing. Of a filter set, the index and every block are checked. Continues after a bad file; the exit code is the worst of all.
+/// key); for a range filter only that no key is missing. Of a filter set, the index and every unit are checked. Continues after a bad file; the exit code is the worst of all.
 #[derive(clap::Args)]
 #[command(after_help = concat!(include_str!("help/keys.txt"), include_str!("help/verify.txt")))]
 pub(crate) struct Args {

@@ -1,267 +1,221 @@
-//! The writer's side: collects the keys of files, makes their blocks, and returns a set.
+//! The writer's side: collects the keys of files, and writes a set, or the continuation of one.
 //!
-//! Protocol, as a regular expression: `new ((file (add | add_null | allow_empty | give_up)* finish | absorb)+ (finish |
-//! finish_append))*`.
+//! Protocol, as a regular expression: `new (file (add | add_null | allow_empty | give_up)* finish | absorb)* (finish |
+//! finish_append)`.
 
-use crate::format::{self, Column, FOOTER_LEN};
-use crate::index::{File, Layout, Section, check_hasher};
+use crate::error::SetBuildError;
+use crate::footer::check_hasher;
+use crate::index::{Column, File, Index};
 use crate::query;
-use crate::reader::{FilterSet, Opening};
+use crate::set::FilterSet;
+use crate::table::Sizing;
 use crate::value::{EntryBuffer, Value, ValueClass};
-use filterblock::{
-    BuildError, DecodeError, EntryHasher, FilterBlockBuilder, FilterPolicy, KeyHash, KeyTransform, OpenOptions,
-};
+use crate::writer::GroupWriter;
+use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy, KeyHash, KeyHasher};
 use std::collections::HashSet;
-use std::fmt;
+use std::io::{self, Cursor, Read, Seek, Write};
+use std::ops::Range;
 
-/// A column of a set: its name in the caller's table, and the class of its values.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A column of a set: its name in the caller's table, the class of its values, and the sizes of its filters.
+#[derive(Clone, Debug, PartialEq)]
 pub struct SetColumn {
+    name: Box<[u8]>,
     class: ValueClass,
-    stored: Column,
+    sizing: Sizing,
 }
 
 impl SetColumn {
-    /// Returns a column of one slice: a lookup reads each file's block as a whole.
-    pub fn new(name: impl AsRef<[u8]>, class: ValueClass) -> Self {
-        Self { class, stored: Column { name: name.as_ref().into(), class: class.to_wire(), num_slices: 1 } }
+    /// Returns a column whose files' filters are sized by `sizing`.
+    pub fn new(name: impl AsRef<[u8]>, class: ValueClass, sizing: Sizing) -> Self {
+        Self { name: name.as_ref().into(), class, sizing }
     }
 
-    /// Divides the keys of each file by their hashes among `num_slices` blocks (0 counts as 1). The blocks of a slice
-    /// lie together, for all files, so that a lookup of one key reads one part in `num_slices` of the column's blocks,
-    /// in one piece. Each block has a header of 64 bytes: slices of [some thousand keys](SetColumn::slices_for) a file
-    /// cost little.
-    #[must_use]
-    pub fn with_slices(mut self, num_slices: u16) -> Self {
-        self.stored.num_slices = num_slices.max(1);
-        self
-    }
-
-    /// Returns the number of slices, at most 256, with which files of `keys_per_file` keys have 4 096 keys a block.
-    pub fn slices_for(keys_per_file: u64) -> u16 {
-        u16::try_from(keys_per_file / 4096).map_or(256, |slices| slices.clamp(1, 256))
+    fn stored(&self) -> Column {
+        Column { name: self.name.clone(), class: self.class.to_wire() }
     }
 }
 
-/// The reason why a set, or a file's part of it, was not built.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum SetBuildError {
-    /// The policy hashes prefixes or rows; a set's entries are whole values.
-    Transform,
-    /// Nothing was added since the last finish, and no set without files was permitted ([`SetBuilder::allow_empty`]);
-    /// or nothing is added to the set that was to be continued, nor dropped from it.
-    Empty,
-    /// A file's name is empty, or already in the set.
-    FileName(Vec<u8>),
-    /// Two columns have this name, or it is another column in the set that was to be continued.
-    ColumnName(Vec<u8>),
-    /// More columns, files or bytes than the format describes.
-    TooLarge,
-    /// A block could not be built; the file is not in the set.
-    Block(BuildError),
-    /// The set that was to be continued, or a block that was to be taken, is not usable.
-    Decode(DecodeError),
-}
-
-impl fmt::Display for SetBuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Transform => f.write_str("the entries of a set are whole values: the policy's transform is another"),
-            Self::Empty => f.write_str("no file was added since the last finish, and no empty set was asked for"),
-            Self::FileName(name) => {
-                write!(f, "file {:?} is empty or already in the set", String::from_utf8_lossy(name))
-            }
-            Self::ColumnName(name) => write!(f, "column {:?} does not fit the set", String::from_utf8_lossy(name)),
-            Self::TooLarge => f.write_str("more columns, files or bytes than a set can have"),
-            Self::Block(error) => error.fmt(f),
-            Self::Decode(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for SetBuildError {}
-
-impl From<BuildError> for SetBuildError {
-    fn from(error: BuildError) -> Self {
-        Self::Block(error)
-    }
-}
-
-impl From<DecodeError> for SetBuildError {
-    fn from(error: DecodeError) -> Self {
-        Self::Decode(error)
-    }
-}
-
-/// A finished file: for each column its blocks, one a slice; none where the column has no filter here.
-struct Done {
-    file: File,
-    blocks: Vec<Vec<Vec<u8>>>,
-}
-
-/// Makes a set, or the continuation of one. All blocks are kept in memory until it is finished.
-pub struct SetBuilder {
-    policy: FilterPolicy,
+/// Makes a set, or the continuation of one.
+///
+/// Its memory is that of one file's hashes, 8 bytes each; of *strips*, eight times the bytes of a file's filter for each
+/// size of filters in use, but at most a limit, or one strip for each column if that is more; of some MiB when it is
+/// finished; and of the index. The rest is in a scratch for each column, about as large as its part of the set.
+pub struct SetBuilder<S = Cursor<Vec<u8>>> {
+    hasher: KeyHasher,
     columns: Vec<SetColumn>,
-    /// For each column, a builder a slice.
-    builders: Vec<Vec<FilterBlockBuilder>>,
-    done: Vec<Done>,
+    writers: Vec<GroupWriter<S>>,
+    files: Vec<File>,
     names: HashSet<Box<[u8]>>,
+    /// For each column, the hashes of the file that is being added.
+    hashes: Vec<Vec<KeyHash>>,
     is_empty_allowed: bool,
 }
 
 impl SetBuilder {
-    /// Returns a builder of sets with these columns, whose blocks all have `policy`.
+    /// Returns a builder of sets with these columns, whose scratch is in memory.
     ///
     /// # Errors
-    /// [`SetBuildError::Transform`], [`SetBuildError::ColumnName`], [`SetBuildError::TooLarge`].
-    pub fn new(policy: &FilterPolicy, columns: &[SetColumn]) -> Result<Self, SetBuildError> {
-        if policy.transform() != KeyTransform::WholeKey {
-            return Err(SetBuildError::Transform);
-        }
+    /// [`SetBuildError::ColumnName`], [`SetBuildError::TooLarge`].
+    pub fn new(hasher: &KeyHasher, columns: &[SetColumn]) -> Result<Self, SetBuildError> {
+        Self::with_scratch(hasher, columns, 0, || Ok(Cursor::default()))
+    }
+}
+
+impl<S: Read + Write + Seek> SetBuilder<S> {
+    /// Returns a builder of sets with these columns. `scratch` makes an empty file, or the like, for each, which nothing
+    /// else may write to; strips of all columns take at most `max_strip_bytes` of memory, or one for each column if that
+    /// is more.
+    ///
+    /// # Errors
+    /// [`SetBuildError::ColumnName`], [`SetBuildError::TooLarge`]; the errors of `scratch`.
+    pub fn with_scratch(
+        hasher: &KeyHasher,
+        columns: &[SetColumn],
+        max_strip_bytes: usize,
+        mut scratch: impl FnMut() -> io::Result<S>,
+    ) -> Result<Self, SetBuildError> {
         if columns.len() > usize::from(u16::MAX) {
             return Err(SetBuildError::TooLarge);
         }
         let mut seen = HashSet::new();
-        if let Some(column) = columns.iter().find(|column| !seen.insert(&column.stored.name)) {
-            return Err(SetBuildError::ColumnName(column.stored.name.to_vec()));
+        if let Some(column) = columns.iter().find(|column| !seen.insert(&column.name)) {
+            return Err(SetBuildError::ColumnName(column.name.to_vec()));
         }
-        let of = |column: &SetColumn| vec![FilterBlockBuilder::new(policy); usize::from(column.stored.num_slices)];
-        let builders = columns.iter().map(of).collect();
-        let (policy, columns) = (policy.clone(), columns.to_vec());
-        Ok(Self { policy, columns, builders, done: Vec::new(), names: HashSet::new(), is_empty_allowed: false })
+        let each = max_strip_bytes / columns.len().max(1);
+        let writer = |column: &SetColumn| Ok(GroupWriter::new(column.sizing, scratch()?, each));
+        Ok(Self {
+            hasher: hasher.clone(),
+            columns: columns.to_vec(),
+            writers: columns.iter().map(writer).collect::<io::Result<_>>()?,
+            files: Vec::new(),
+            names: HashSet::new(),
+            hashes: vec![Vec::new(); columns.len()],
+            is_empty_allowed: false,
+        })
     }
 
     /// Begins a file: `name` is how the reader's table lists it, `identity` distinguishes its state from all others
     /// ([`file_identity`](crate::file_identity)).
     ///
     /// # Errors
-    /// [`SetBuildError::FileName`].
-    pub fn file(&mut self, name: impl AsRef<[u8]>, identity: u64) -> Result<FileWriter<'_>, SetBuildError> {
+    /// [`SetBuildError::FileName`], [`SetBuildError::TooLarge`].
+    pub fn file(&mut self, name: impl AsRef<[u8]>, identity: u64) -> Result<FileWriter<'_, S>, SetBuildError> {
         let name: Box<[u8]> = name.as_ref().into();
         if name.is_empty() || self.names.contains(&name) {
             return Err(SetBuildError::FileName(name.to_vec()));
         }
+        if self.files.len() >= u32::MAX as usize {
+            return Err(SetBuildError::TooLarge);
+        }
         // A file that was begun before and not finished leaves its keys.
-        self.builders.iter_mut().flatten().for_each(FilterBlockBuilder::clear);
+        self.hashes.iter_mut().for_each(Vec::clear);
         let states = vec![State::Nothing; self.columns.len()];
         Ok(FileWriter { set: self, file: File { name, identity }, states, buffer: EntryBuffer::default() })
     }
 
-    /// Takes over the files of a set for whose names `keep` returns true, without their keys: compaction, and the union
-    /// of sets. Columns that this builder does not have are left out, as are blocks that do not open: for the keys of
-    /// these their files are *maybe*. Returns the number of such blocks.
+    /// Takes over the files of a set for whose names `keep` returns true, without their keys: compaction, and the union of
+    /// sets. Columns that this builder does not have are left out. `fetch` reads ranges of the set, in ascending order for
+    /// each group. Units that do not check become *maybe*; returns their number.
     ///
     /// # Errors
-    /// [`SetBuildError::Decode`] if the set's index does not open with the policy's hasher; [`SetBuildError::ColumnName`]
-    /// if a column has another class or number of slices here; [`SetBuildError::FileName`]. The files taken over before
-    /// the error stay.
-    pub fn absorb(&mut self, set: &[u8], mut keep: impl FnMut(&[u8]) -> bool) -> Result<usize, SetBuildError> {
-        let opened = open_whole(set, &self.policy)?;
-        let layout = opened.layout();
-        let same = |SetColumn { stored, .. }: &SetColumn| match layout.column_number(&stored.name) {
-            Some(found) if layout.columns[found] != *stored => Err(SetBuildError::ColumnName(stored.name.to_vec())),
-            found => Ok(found),
-        };
-        let columns: Vec<Option<usize>> = self.columns.iter().map(same).collect::<Result<_, _>>()?;
-        let options = OpenOptions::new().expect(&self.policy);
-        let (first, mut num_bad) = (self.done.len(), 0);
-        let mut position = vec![None; layout.files.len()];
-        for (number, file) in layout.files.iter().enumerate() {
+    /// [`SetBuildError::Decode`] if the set has another hasher; [`SetBuildError::ColumnName`] if a column has another class
+    /// or shape here; [`SetBuildError::FileName`]; [`SetBuildError::Io`]. After an error the builder is of no further use.
+    pub fn absorb<B: AsRef<[u8]>>(
+        &mut self,
+        set: &FilterSet,
+        mut keep: impl FnMut(&[u8]) -> bool,
+        mut fetch: impl FnMut(Range<u64>) -> io::Result<B>,
+    ) -> Result<u64, SetBuildError> {
+        let index = &set.index;
+        check_hasher(&self.hasher, set.hasher().hash_id(), set.hasher().seed())?;
+        let mut numbers = vec![None; index.files.len()];
+        for (file, number) in index.files.iter().zip(&mut numbers) {
             if file.name.is_empty() || !keep(&file.name) {
                 continue;
             }
             if !self.names.insert(file.name.clone()) {
                 return Err(SetBuildError::FileName(file.name.to_vec()));
             }
-            position[number] = Some(self.done.len() - first);
-            let of = |column: &SetColumn| vec![Vec::new(); usize::from(column.stored.num_slices)];
-            self.done.push(Done { file: file.clone(), blocks: self.columns.iter().map(of).collect() });
+            *number = Some(u32::try_from(self.files.len()).map_err(|_| SetBuildError::TooLarge)?);
+            self.files.push(file.clone());
         }
-        for section in &layout.sections {
-            let Some(column) = columns.iter().position(|found| *found == Some(section.column.into())) else {
-                continue;
-            };
-            for (number, place) in section.blocks() {
-                let block = &set[place.start as usize..place.end as usize];
-                let Some(position) = position[number].filter(|_| !block.is_empty()) else {
-                    continue;
-                };
-                let context = layout.context(section, number);
-                match options.clone().with_context(context).open(block) {
-                    Ok(_) => {
-                        self.done[first + position].blocks[column][usize::from(section.slice)] = block.to_vec();
-                    }
-                    Err(_) => num_bad += 1,
-                }
+        let mut num_bad = 0;
+        for group in &index.groups {
+            let stored = &index.columns[usize::from(group.record.column)];
+            let Some(column) = self.columns.iter().position(|column| column.name == stored.name) else { continue };
+            let is_of_shape = self.columns[column].sizing.shape() == group.record.table.shape;
+            if self.columns[column].stored() != *stored || !is_of_shape {
+                return Err(SetBuildError::ColumnName(stored.name.to_vec()));
             }
+            let of_lane = |file: &u32| Some((index.files[*file as usize].identity, numbers[*file as usize]?));
+            let lanes: Vec<Option<(u64, u32)>> = group.files.iter().map(of_lane).collect();
+            num_bad += self.writers[column].absorb(group, &lanes, &mut fetch)?;
         }
         Ok(num_bad)
     }
 
-    /// Returns the number of files.
-    pub fn num_files(&self) -> usize {
-        self.done.len()
+    /// Panics in builds with debug assertions if another hasher has made `hash`, as every builder of filters does.
+    #[inline]
+    fn check_mark(&self, hash: KeyHash) {
+        if cfg!(debug_assertions) {
+            let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, 8.0)
+                .map(|policy| policy.with_hasher(self.hasher.clone()));
+            policy.into_iter().for_each(|policy| FilterBlockBuilder::new(&policy).add_hash(hash));
+        }
     }
 
-    /// Lets the next [`finish`](Self::finish) return a set without files, of a table that has none. Without this call
-    /// there is nothing to finish, as after a finish before: the set that would replace the first has none of its files.
+    /// Returns the number of files.
+    pub fn num_files(&self) -> usize {
+        self.files.len()
+    }
+
+    /// Lets [`finish`](Self::finish) write a set without files, of a table that has none.
     pub fn allow_empty(&mut self) -> &mut Self {
         self.is_empty_allowed = true;
         self
     }
 
-    /// Returns the set, and leaves the builder empty.
+    /// Writes the set, and returns its length.
     ///
     /// # Errors
-    /// [`SetBuildError::Empty`], [`SetBuildError::TooLarge`].
-    pub fn finish(&mut self) -> Result<Vec<u8>, SetBuildError> {
-        if self.done.is_empty() && !self.is_empty_allowed {
+    /// [`SetBuildError::Empty`], [`SetBuildError::Io`], [`SetBuildError::TooLarge`], [`SetBuildError::Check`]. What was
+    /// written is then not a set.
+    pub fn finish(self, sink: &mut impl Write) -> Result<u64, SetBuildError> {
+        if self.files.is_empty() && !self.is_empty_allowed {
             return Err(SetBuildError::Empty);
         }
-        self.finish_after(Layout { columns: self.wire_columns(), ..Layout::default() })
+        let columns = self.columns.iter().map(SetColumn::stored).collect();
+        self.finish_after(Index { columns, ..Index::default() }, sink)
     }
 
-    /// Returns the columns as the index states them.
-    fn wire_columns(&self) -> Vec<Column> {
-        self.columns.iter().map(|column| column.stored.clone()).collect()
-    }
-
-    /// Returns the bytes that, appended to the set whose index is `old`, make it a set with the files of both. Files
-    /// for whose names `drop` returns true are dropped: no lookup finds them, and their blocks stay in the object until
-    /// it is compacted ([`SetBuilder::absorb`]). So does the old index. The builder is left empty.
-    ///
-    /// If another writer has appended to the same set meanwhile, or these bytes are appended again, the set stays
-    /// readable, and has the files that its last writer knew ([`FilterSet::foreign_append`]). Where the object is put
-    /// as a whole, the last put decides in the same way. A put on the condition that the object is the one of `old` (by
-    /// its entity tag, or its length) avoids both: on failure, open the object as it is now, and finish anew.
+    /// Writes the bytes that, appended to the set `old`, make it a set with the files of both, and returns their number.
+    /// Nothing of the old groups is read. Files for whose names `drop` returns true are dropped: no lookup finds them, and
+    /// their lanes stay in the object until it is compacted ([`absorb`](Self::absorb)), as does the old index.
     ///
     /// # Errors
     /// [`SetBuildError::ColumnName`] unless both sets have the same columns, [`SetBuildError::FileName`] if a file is in
     /// both, [`SetBuildError::Decode`] if the old set has another hasher, [`SetBuildError::Empty`] if there is neither a
-    /// file to add nor one to drop, [`SetBuildError::TooLarge`].
+    /// file to add nor one to drop; and those of [`finish`](Self::finish).
     pub fn finish_append(
-        &mut self,
+        self,
         old: &FilterSet,
         mut drop: impl FnMut(&[u8]) -> bool,
-    ) -> Result<Vec<u8>, SetBuildError> {
-        let mut layout = old.layout().clone();
-        check_hasher(self.policy.hasher(), old.hasher().hash_id(), old.hasher().seed())?;
-        let columns = self.wire_columns();
-        if layout.columns != columns {
+        sink: &mut impl Write,
+    ) -> Result<u64, SetBuildError> {
+        check_hasher(&self.hasher, old.hasher().hash_id(), old.hasher().seed())?;
+        let mut index = old.index.clone();
+        let columns: Vec<Column> = self.columns.iter().map(SetColumn::stored).collect();
+        if index.columns != columns {
             // The first column that differs, or that only the longer of both lists has.
-            let equal = columns.iter().zip(&layout.columns).take_while(|(a, b)| a == b).count();
+            let equal = columns.iter().zip(&index.columns).take_while(|(a, b)| a == b).count();
             let name =
-                columns.get(equal).or(layout.columns.get(equal)).map_or(Vec::new(), |column| column.name.to_vec());
+                columns.get(equal).or(index.columns.get(equal)).map_or(Vec::new(), |column| column.name.to_vec());
             return Err(SetBuildError::ColumnName(name));
         }
-        // The old index and footer stay where they are.
-        (layout.data_len, layout.base_len) = (old.set_len(), old.set_len());
-        let mut changes = !self.done.is_empty();
-        for file in &mut layout.files {
-            if !file.name.is_empty() && drop(&file.name) {
-                *file = File { name: Box::default(), identity: 0 };
+        let mut changes = !self.files.is_empty();
+        for file in index.files.iter_mut().filter(|file| !file.name.is_empty()) {
+            if drop(&file.name) {
+                file.name = Box::default();
                 changes = true;
             } else if self.names.contains(&file.name) {
                 return Err(SetBuildError::FileName(file.name.to_vec()));
@@ -270,86 +224,58 @@ impl SetBuilder {
         if !changes {
             return Err(SetBuildError::Empty);
         }
-        self.finish_after(layout)
+        // The old index and footer stay where they are.
+        (index.data_len, index.base_len) = (old.set_len, old.set_len);
+        self.finish_after(index, sink)
     }
 
-    /// Returns the blocks, the index and the footer that follow what `layout` describes.
-    fn finish_after(&mut self, mut layout: Layout) -> Result<Vec<u8>, SetBuildError> {
-        let (begin, first_file) = (layout.data_len, layout.files.len());
-        if first_file + self.done.len() > u32::MAX as usize {
+    /// Writes the groups, the index and the footer that follow what `index` describes.
+    fn finish_after(self, mut index: Index, sink: &mut impl Write) -> Result<u64, SetBuildError> {
+        let (begin, first) = (index.data_len, index.files.len() as u64);
+        index.files.extend(self.files);
+        let names = index.files.iter().map(|file| file.name.len()).sum::<usize>()
+            + index.columns.iter().map(|column| column.name.len()).sum::<usize>();
+        if index.files.len() > u32::MAX as usize || names > u32::MAX as usize {
             return Err(SetBuildError::TooLarge);
         }
-        let mut out = Vec::new();
-        for (column, of) in self.columns.iter().enumerate() {
-            for slice in 0..of.stored.num_slices {
-                let blocks = || self.done.iter().map(|done| &done.blocks[column][usize::from(slice)]);
-                if blocks().all(Vec::is_empty) {
-                    continue;
-                }
-                let offset = begin + out.len() as u64;
-                blocks().for_each(|block| out.extend_from_slice(block));
-                let lens = blocks().map(|block| u32::try_from(block.len())).collect::<Result<_, _>>();
-                let lens = lens.map_err(|_| SetBuildError::TooLarge)?;
-                layout.sections.push(Section {
-                    column: column as u16,
-                    slice,
-                    first_file: first_file as u32,
-                    offset,
-                    lens,
-                });
+        for (number, (column, writer)) in (0..).zip(self.columns.iter().zip(self.writers)) {
+            let stored = (number, &*column.name, column.class.to_wire());
+            for (record, files) in writer.finish(stored, &self.hasher, index.data_len, sink)? {
+                index.data_len += record.group_len();
+                index.push(record, files.into_iter().map(|file| file + first as u32).collect(), &self.hasher);
             }
         }
-        layout.sections.sort_by_key(Section::place);
-        layout.files.extend(self.done.iter().map(|done| done.file.clone()));
-        layout.data_len += out.len() as u64;
-        let names = layout.files.iter().map(|file| file.name.len()).sum::<usize>();
-        if names + layout.columns.iter().map(|column| column.name.len()).sum::<usize>() > u32::MAX as usize
-            || layout.sections.len() > u32::MAX as usize
-        {
+        if index.groups.len() > u32::MAX as usize {
             return Err(SetBuildError::TooLarge);
         }
-        out.extend_from_slice(&layout.encode(self.policy.hasher()));
-        self.done.clear();
-        self.names.clear();
-        self.is_empty_allowed = false;
-        Ok(out)
-    }
-}
-
-/// Opens the index of a set that is in memory as a whole.
-fn open_whole(set: &[u8], policy: &FilterPolicy) -> Result<FilterSet, DecodeError> {
-    match FilterSet::open(set.len() as u64, set, Some(policy.hasher()))? {
-        Opening::Ready(opened) => Ok(*opened),
-        Opening::Needs(range) => {
-            Err(DecodeError::TooShort { actual_bytes: set.len() as u64, min_bytes: range.end + FOOTER_LEN as u64 })
-        }
+        let end = index.encode(&self.hasher);
+        sink.write_all(&end)?;
+        Ok(index.data_len - begin + end.len() as u64)
     }
 }
 
 /// The filter that a column of the file that is being written will have.
-#[derive(Clone)]
+#[derive(Clone, Copy)]
 enum State {
-    /// Nothing was added: no block.
+    /// Nothing was added: the file is in no group.
     Nothing,
-    /// A block for each slice, of what was added: values, or nulls, which have no entries.
+    /// A lane with what was added: values, or nulls, which have no entries.
     Keys,
-    /// Some value cannot be looked up, or the caller gave up: no block.
+    /// Some value cannot be looked up, or the caller gave up: the file is in no group.
     GivenUp,
-    /// A finished block, which the caller has given.
-    Taken(Vec<u8>),
 }
 
 /// Takes the keys of one file. All values of a column must be added before it is finished: the filter denies what was
 /// not. A column to which nothing was added, neither a value nor a null, has no filter, so that values that were never
 /// read deny nothing. A file that is not finished is not in the set.
-pub struct FileWriter<'a> {
-    set: &'a mut SetBuilder,
+pub struct FileWriter<'a, S> {
+    set: &'a mut SetBuilder<S>,
     file: File,
     states: Vec<State>,
     buffer: EntryBuffer,
 }
 
-impl FileWriter<'_> {
+impl<S: Read + Write + Seek> FileWriter<'_, S> {
     /// Adds a value of column number `column`. Returns false if the value cannot be looked up, as it is not indexable or
     /// of another class than the column's: the file then has no filter for this column.
     ///
@@ -357,7 +283,7 @@ impl FileWriter<'_> {
     /// If there is no such column, here and in the calls below.
     #[inline]
     pub fn add(&mut self, column: usize, value: Value<'_>) -> bool {
-        let hash = query::hash_of(self.set.policy.hasher(), self.set.columns[column].class, &value, &mut self.buffer);
+        let hash = query::hash_of(&self.set.hasher, self.set.columns[column].class, &value, &mut self.buffer);
         match hash {
             Some(hash) => self.add_hash(column, hash),
             None => self.give_up(column),
@@ -365,54 +291,26 @@ impl FileWriter<'_> {
         hash.is_some()
     }
 
-    /// Adds the hash of a value's entry, made by the policy's hasher.
+    /// Adds the hash of a value's entry, made by the set's hasher.
     #[inline]
     pub fn add_hash(&mut self, column: usize, hash: KeyHash) {
-        match self.states[column] {
-            State::Nothing => self.states[column] = State::Keys,
-            // Keys beside a block that does not have them.
-            State::Taken(_) => self.give_up(column),
-            State::Keys | State::GivenUp => {}
+        self.set.check_mark(hash);
+        self.add_null(column);
+        if let State::Keys = self.states[column] {
+            self.set.hashes[column].push(hash);
         }
-        let slice = format::slice_of(hash.get(), self.set.columns[column].stored.num_slices);
-        self.set.builders[column][usize::from(slice)].add_hash(hash);
-    }
-
-    /// Takes a finished filter block of this column as it is, as a file may have its own, written under `context` with
-    /// the policy's hasher and whole keys as entries. It is bound to its place in the set; no key is needed. A column
-    /// that has a block or keys already is given up.
-    ///
-    /// # Errors
-    /// [`SetBuildError::Decode`] if the block does not open; [`SetBuildError::ColumnName`] if the column has slices.
-    pub fn take_block(&mut self, column: usize, block: &[u8], context: u64) -> Result<(), SetBuildError> {
-        let stored = &self.set.columns[column].stored;
-        if stored.num_slices != 1 {
-            return Err(SetBuildError::ColumnName(stored.name.to_vec()));
-        }
-        let whole = EntryHasher::new(self.set.policy.hasher().clone(), KeyTransform::WholeKey);
-        OpenOptions::new().expect(&whole).with_context(context).open(block)?;
-        let mut block = block.to_vec();
-        format::rebind(&mut block, context, format::block_context(self.file.identity, stored, 0))?;
-        self.states[column] = match self.states[column] {
-            State::Nothing => State::Taken(block),
-            _ => State::GivenUp,
-        };
-        Ok(())
     }
 
     /// Adds a null. It equals nothing, so it has no entry: a column of nulls alone has a filter that denies every value.
     #[inline]
     pub fn add_null(&mut self, column: usize) {
-        match self.states[column] {
-            State::Nothing => self.states[column] = State::Keys,
-            // A block that was taken has no entries of nulls either.
-            State::Keys | State::Taken(_) | State::GivenUp => {}
+        if let State::Nothing = self.states[column] {
+            self.states[column] = State::Keys;
         }
     }
 
     /// States that the file has no row, or that all its rows are null in this column: if nothing is added, the filter
-    /// denies every value. Call it only where the caller itself has counted the rows; an iterator that happened to
-    /// yield nothing is not such a count.
+    /// denies every value. Call it only where the caller itself has counted the rows.
     pub fn allow_empty(&mut self, column: usize) {
         self.add_null(column);
     }
@@ -420,34 +318,27 @@ impl FileWriter<'_> {
     /// Leaves the file without a filter for this column: *maybe* for all keys.
     pub fn give_up(&mut self, column: usize) {
         self.states[column] = State::GivenUp;
+        self.set.hashes[column].clear();
     }
 
-    /// Builds the blocks, and adds the file to the set. Returns the numbers of the columns for which the file has no
-    /// filter, as nothing was added, or they were given up: it is *maybe* for all their values.
+    /// Adds the file to the set. Returns the numbers of the columns for which the file has no filter, as nothing was
+    /// added, or they were given up: it is *maybe* for all their values.
     ///
     /// # Errors
-    /// [`SetBuildError::Block`]; the file is then not in the set.
+    /// [`SetBuildError`]: the builder is then of no further use.
     pub fn finish(self) -> Result<Vec<usize>, SetBuildError> {
         let Self { set, file, states, .. } = self;
-        let has_none = |state: &State| matches!(state, State::Nothing | State::GivenUp);
-        let without = (0..states.len()).filter(|&column| has_none(&states[column])).collect();
-        let mut blocks = Vec::with_capacity(states.len());
-        for ((column, builders), state) in set.columns.iter().zip(&mut set.builders).zip(states) {
-            let mut of_column = vec![Vec::new(); builders.len()];
+        let (mut without, number) = (Vec::new(), set.files.len() as u32);
+        for (column, state) in states.into_iter().enumerate() {
             match state {
                 State::Keys => {
-                    for (slice, (builder, block)) in (0..).zip(builders.iter_mut().zip(&mut of_column)) {
-                        let context = format::block_context(file.identity, &column.stored, slice);
-                        *block = builder.set_context(context).allow_empty().finish()?;
-                    }
+                    set.writers[column].add_file(file.identity, number, &mut set.hashes[column])?;
                 }
-                State::Taken(block) => of_column[0] = block,
-                State::Nothing | State::GivenUp => {}
+                State::Nothing | State::GivenUp => without.push(column),
             }
-            blocks.push(of_column);
         }
         set.names.insert(file.name.clone());
-        set.done.push(Done { file, blocks });
+        set.files.push(file);
         Ok(without)
     }
 }

@@ -17,19 +17,13 @@ pub(crate) fn u64_at(bytes: &[u8], offset: usize) -> u64 {
     LE::read_u64(&bytes[offset..])
 }
 
-/// Stores `value` at `offset`. Panics past the end: for buffers whose length has been checked.
-pub(crate) fn put_u16(bytes: &mut [u8], offset: usize, value: u16) {
-    LE::write_u16(&mut bytes[offset..], value);
-}
-
-/// Stores `value` at `offset`. Panics past the end: for buffers whose length has been checked.
-pub(crate) fn put_u32(bytes: &mut [u8], offset: usize, value: u32) {
-    LE::write_u32(&mut bytes[offset..], value);
-}
-
-/// Stores `value` at `offset`. Panics past the end: for buffers whose length has been checked.
-pub(crate) fn put_u64(bytes: &mut [u8], offset: usize, value: u64) {
-    LE::write_u64(&mut bytes[offset..], value);
+/// Appends the low `len` bytes, at most 8, of each of `values`.
+pub(crate) fn append(bytes: &mut Vec<u8>, values: &[u64], len: usize) {
+    for &value in values {
+        let mut all = [0; 8];
+        LE::write_u64(&mut all, value);
+        bytes.extend_from_slice(&all[..len]);
+    }
 }
 
 /// Stores `value` in two's complement in the first bytes. Panics if there are fewer.

@@ -1,6 +1,5 @@
 //! The two parts of a lookup: keys of a column, hashed, and files as the caller's table lists them.
 
-use crate::format;
 use crate::value::{EntryBuffer, Value, ValueClass};
 use filterblock::{KeyHash, KeyHasher};
 
@@ -12,25 +11,10 @@ pub struct Query {
     /// `None`: the set does not have the column, or does not know what its values are.
     pub(crate) column: Option<u16>,
     /// `None`: the key has no canonical entry of the column's class.
-    pub(crate) keys: Vec<Option<(u16, KeyHash)>>,
+    pub(crate) keys: Vec<Option<KeyHash>>,
 }
 
 impl Query {
-    pub(crate) fn new<'a>(
-        set_id: u64,
-        hasher: &KeyHasher,
-        column: Option<(u16, ValueClass, u16)>,
-        values: impl IntoIterator<Item = Value<'a>>,
-    ) -> Self {
-        let mut buffer = EntryBuffer::default();
-        let key = |value: Value<'a>| {
-            let (_, class, num_slices) = column?;
-            let hash = hash_of(hasher, class, &value, &mut buffer)?;
-            Some((format::slice_of(hash.get(), num_slices), hash))
-        };
-        Self { set_id, keys: values.into_iter().map(key).collect(), column: column.map(|(column, ..)| column) }
-    }
-
     /// Returns the number of keys.
     pub fn num_keys(&self) -> usize {
         self.keys.len()

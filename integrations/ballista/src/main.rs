@@ -59,7 +59,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
         }
         let [planning, planning_bytes, executor, bytes, files] = sums.map(|sum| sum as f64 / IDS.len() as f64);
-        print!("{:<12}", if is_filtered { "set: ribbon" } else { "min/max" });
+        print!("{:<12}", if is_filtered { "set: 0.01" } else { "min/max" });
         println!("{planning:>12.1}{planning_bytes:>14.0}{executor:>12.1}{bytes:>14.0}{files:>8.1}");
     }
     Ok(())
@@ -91,7 +91,7 @@ async fn query(
     let config = ListingTableConfig::new(ListingTableUrl::parse("lake://files/data/")?);
     let table = ListingTable::try_new(config.with_listing_options(options).with_schema(lake::schema()))?;
     let table: Arc<dyn TableProvider> = if is_filtered {
-        let filter = FileFilter::new(store.clone(), "ribbon.set".into());
+        let filter = FileFilter::new(store.clone(), "0.01.set".into());
         Arc::new(FilteredTable::new(table, Arc::new(filter)))
     } else {
         Arc::new(table)

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub enum Doubt {
     /// The set, or a part of it, could not be read, or its index is not usable.
     Set,
-    /// A block is not usable.
-    Block,
+    /// A unit of rows is not usable: the other rows of its group answer.
+    Unit,
     /// A file is not in the set, or has changed since, or has no entity tag.
     File,
     /// The set knows the name of no file of the table, though it has some: the two name files in different ways.
@@ -40,7 +40,7 @@ pub struct Counts {
     pub requests: u64,
     /// Bytes of the set that were read.
     pub bytes: u64,
-    /// Requests that failed, indexes and blocks that are not usable.
+    /// Requests that failed, indexes and units of rows that are not usable.
     pub errors: u64,
     /// Filters of queries that the set does not answer.
     pub unanswered: u64,
@@ -87,7 +87,7 @@ pub struct Outcomes {
 }
 
 impl Outcomes {
-    /// Returns how often `doubt` occurred: for sets a failure, for blocks a block, for files a file of a lookup, for
+    /// Returns how often `doubt` occurred: for sets a failure, for units a unit of a lookup, for files a file of a lookup, for
     /// filters a filter of a query.
     pub fn doubts(&self, doubt: Doubt) -> u64 {
         self.doubts[doubt as usize]

@@ -10,14 +10,20 @@ use datafusion::logical_expr::Expr;
 use datafusion::object_store::path::Path;
 use datafusion::object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt};
 use filterblock::{DecodeError, KeyHasher};
-use filterblock_set::{FilterSet, Opening, Query, Selection};
-use futures::future::join_all;
+use filterblock_set::{FilterSet, Opening, Query, Selection, SetLookup};
+use futures::StreamExt;
+use futures::stream;
+use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-/// Ranges with fewer bytes than this between them are fetched as one.
-const MAX_GAP: u64 = 256 << 10;
+/// Ranges of a lookup with at most this number of bytes between them are fetched as one.
+const MAX_GAP: u64 = 64 << 10;
+
+/// The requests of a query that are made at once. A lookup of one value makes a few, one of thousands as many as the set
+/// has pages.
+const MAX_AT_ONCE: usize = 64;
 
 /// A longer list is not looked up: it would have to be answered for every file.
 const MAX_VALUES: usize = 10_000;
@@ -26,8 +32,9 @@ const MAX_VALUES: usize = 10_000;
 #[derive(Debug)]
 pub(crate) struct Question(Predicate<Query>);
 
-/// A set in an object store. Its index is read by the first query, each block by the first query that needs it; both stay
-/// in memory. A set that was written anew needs a new `FileFilter`.
+/// A set in an object store. Its index is read by the first query, and stays in memory. Each unit of rows is read by the
+/// first query that needs it, and stays as long as there is space for it ([`FilterSet::MAX_HELD_BYTES`]). A set that was
+/// written anew needs a new `FileFilter`.
 ///
 /// No query waits for what another reads: those that miss the same part at once read it each for itself.
 pub struct FileFilter {
@@ -111,7 +118,7 @@ impl FileFilter {
         (!parts.is_empty()).then(|| Question(Predicate::All(parts)))
     }
 
-    /// Returns for each file whether it may have the values; reads the blocks that are not in memory. Adds to `counts`
+    /// Returns for each file whether it may have the values; reads the rows that are not in memory. Adds to `counts`
     /// what it took, and found.
     pub(crate) async fn answer(&self, question: &Question, files: &[&ObjectMeta], counts: &mut Counts) -> Vec<bool> {
         let Some(Some(set)) = self.set.get() else {
@@ -123,20 +130,17 @@ impl FileFilter {
         let selection = set.select(files.iter().map(named));
         self.doubt_files(set, &selection, files);
         let mut taken = Counts { known: selection.num_known() as u64, files: files.len() as u64, ..Counts::default() };
-        let mut answers = Vec::new();
-        for query in question.0.lookups() {
-            self.load(set, query, &selection, &mut taken).await;
-            answers.push(set.answer(query, &selection).of_any_key());
-        }
-        for block in set.take_bad_blocks() {
+        let mut lookups: Vec<_> = question.0.lookups().into_iter().map(|query| set.lookup(query, &selection)).collect();
+        self.load(&mut lookups, &mut taken).await;
+        for (column, error) in lookups.iter().flat_map(SetLookup::bad_units) {
             taken.errors += 1;
-            let file = String::from_utf8_lossy(&block.file);
-            self.tally.doubt(
-                Doubt::Block,
-                format_args!("the filter of {file} in {} is not used: {}", self.path, block.error),
-            );
+            let column =
+                set.columns().nth((*column).into()).map_or(Cow::default(), |(name, _)| String::from_utf8_lossy(name));
+            self.tally
+                .doubt(Doubt::Unit, format_args!("rows of column `{column}` in {} are not used: {error}", self.path));
         }
-        let keep = question.0.answer(&mut answers.into_iter()).unwrap_or_else(|| vec![true; files.len()]);
+        let mut answers = lookups.iter().map(SetLookup::any);
+        let keep = question.0.answer(&mut answers).unwrap_or_else(|| vec![true; files.len()]);
         taken.skipped = keep.iter().filter(|keep| !**keep).count() as u64;
         self.tally.looked_up();
         self.tally.add(&taken);
@@ -221,15 +225,18 @@ impl FileFilter {
         Err("it changed meanwhile".into())
     }
 
-    async fn load(&self, set: &FilterSet, query: &Query, selection: &Selection, counts: &mut Counts) {
-        let fetch =
-            |range: std::ops::Range<u64>| async { (range.start, self.store.get_range(&self.path, range).await) };
-        for (offset, read) in join_all(set.plan(query, selection, MAX_GAP).into_iter().map(fetch)).await {
+    /// Reads what the lookups need: all at once, and what several need once.
+    async fn load(&self, lookups: &mut [SetLookup<'_>], counts: &mut Counts) {
+        let planned = lookups.iter().flat_map(|lookup| lookup.plan(MAX_GAP));
+        let ranges: std::collections::BTreeSet<_> = planned.map(|range| (range.start, range.end)).collect();
+        let fetch = |(start, end)| async move { (start, self.store.get_range(&self.path, start..end).await) };
+        let mut reads = stream::iter(ranges).map(fetch).buffer_unordered(MAX_AT_ONCE);
+        while let Some((offset, read)) = reads.next().await {
             counts.requests += 1;
             match read {
                 Ok(bytes) => {
                     counts.bytes += bytes.len() as u64;
-                    set.give(offset, &bytes);
+                    lookups.iter_mut().for_each(|lookup| lookup.give(offset, &bytes));
                 }
                 Err(error) => {
                     counts.errors += 1;

@@ -4,7 +4,9 @@
 //! use datafusion::prelude::*;
 //! use datafusion::datasource::listing::{ListingTable, ListingTableConfig, ListingTableUrl};
 //! use datafusion::object_store::ObjectStoreExt;
+//! use filterblock::KeyHasher;
 //! use filterblock_datafusion::{FileFilter, FilteredTable, SetWriter};
+//! use filterblock_set::Sizing;
 //! use futures::TryStreamExt;
 //! use std::sync::Arc;
 //!
@@ -15,14 +17,16 @@
 //! let store = context.runtime_env().object_store(&url)?;
 //!
 //! // Once: the set of the files that are there. A writer of files calls `keys`, `add` and `add_file` instead.
-//! let policy = "ribbon:fpr=1%,seed=7".parse()?;
-//! let mut writer = SetWriter::new(&policy, &datafusion::catalog::TableProvider::schema(&table), &["user"], 100_000)?;
+//! let sizing = Sizing::new(100_000, 0.001).ok_or("too many keys")?; // of a file, usually; the rate of each file at most
+//! let schema = datafusion::catalog::TableProvider::schema(&table);
+//! let mut writer = SetWriter::new(&KeyHasher::new(7), &schema, &["user"], sizing)?;
 //! let files: Vec<_> = store.list(Some(url.prefix())).try_collect().await?;
 //! for file in &files {
 //!     writer.index_file(store.clone(), file).await?;
 //! }
-//! let set_path = "lake/events.set".into();
-//! store.put(&set_path, writer.finish()?.into()).await?;
+//! let (set_path, mut set) = ("lake/events.set".into(), Vec::new());
+//! writer.finish(&mut set)?;
+//! store.put(&set_path, set.into()).await?;
 //!
 //! // Then: files in which the filters of a query find nothing are left out of the plan.
 //! let filter = Arc::new(FileFilter::new(store, set_path));
@@ -36,9 +40,9 @@
 //!
 //! # No row is lost
 //!
-//! A file is left out if it is in the set under its name and entity tag, and the blocks of its column open and deny all
-//! values of an equality or a list. All else is *maybe*: the file is read, and DataFusion checks every row. What was
-//! *maybe* for want of an answer is counted, and the first of each [`Doubt`] logged and kept.
+//! A file is left out if it is in the set under its name and entity tag, and rows of its column that were read and pass
+//! their check deny all values of an equality or a list. All else is *maybe*: the file is read, and DataFusion checks every
+//! row. What was *maybe* for want of an answer is counted, and the first of each [`Doubt`] logged and kept.
 //!
 //! DataFusion converts the values of a file to the type of the table's column. A conversion that changes values, such as
 //! from milliseconds to seconds, would make rows equal to a literal that the filter has never seen. So the filters of a

@@ -32,7 +32,7 @@ pub enum Finding {
         /// Files that it knows.
         known: u64,
     },
-    /// Requests failed, or indexes and blocks are not usable.
+    /// Requests failed, or indexes and units of rows are not usable.
     Errors {
         /// Their number.
         errors: u64,
@@ -69,7 +69,7 @@ impl fmt::Display for Finding {
                 )
             }
             Self::Errors { errors } => {
-                write!(f, "{errors} reads or blocks of the set failed: see what was logged first")
+                write!(f, "{errors} reads or units of the set failed: see what was logged first")
             }
             Self::Unanswered { filters } => {
                 write!(f, "none of {filters} filters of queries is one that the set answers")

@@ -11,11 +11,14 @@ use datafusion::parquet::arrow::ProjectionMask;
 use datafusion::parquet::arrow::async_reader::ParquetObjectReader;
 use datafusion::parquet::arrow::async_reader::ParquetRecordBatchStreamBuilder;
 use datafusion::parquet::errors::ParquetError;
-use filterblock::{FilterPolicy, KeyHash, KeyHasher};
-use filterblock_set::{EntryBuffer, FilterSet, Opening, SetBuildError, SetBuilder, SetColumn};
+use filterblock::{KeyHash, KeyHasher};
+use filterblock_set::{EntryBuffer, FilterSet, Opening, SetBuildError, SetBuilder, SetColumn, Sizing};
 use futures::TryStreamExt;
 use std::collections::HashSet;
 use std::fmt;
+use std::fs::File;
+use std::io::Write;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// How often a set is read anew that others change while it is continued.
@@ -82,11 +85,18 @@ impl From<Error> for WriteError {
     }
 }
 
+/// The bytes of strips that a writer keeps in memory, or one for each column if that is more.
+const MAX_STRIP_BYTES: usize = 16 << 20;
+
 /// Makes a set.
+///
+/// Its memory is that of [`SetBuilder::with_scratch`], with strips of at most 16 MiB: rows are in temporary files, one for
+/// each column, as large as the column's part of the set.
 pub struct SetWriter {
-    set: SetBuilder,
+    set: SetBuilder<File>,
     hasher: KeyHasher,
     columns: Arc<[(String, Kind)]>,
+    of_set: Vec<SetColumn>,
 }
 
 /// The hashes of one file's values, 8 bytes each. A file's entity tag is known when it is stored, so after its rows.
@@ -100,17 +110,12 @@ pub struct FileKeys {
 }
 
 impl SetWriter {
-    /// Returns the writer of a set with filters of `columns`. `schema` is the table's, as the reader declares or infers
-    /// it; `rows_per_file` decides how many slices a filter has ([`SetColumn::slices_for`]).
+    /// Returns the writer of a set with filters of `columns`, of `sizing` each. `schema` is the table's, as the reader
+    /// declares or infers it.
     ///
     /// # Errors
     /// [`WriteError::NoColumn`], [`WriteError::NotIndexable`], [`WriteError::Set`].
-    pub fn new(
-        policy: &FilterPolicy,
-        schema: &Schema,
-        columns: &[&str],
-        rows_per_file: u64,
-    ) -> Result<Self, WriteError> {
+    pub fn new(hasher: &KeyHasher, schema: &Schema, columns: &[&str], sizing: Sizing) -> Result<Self, WriteError> {
         let kind = |&column: &&str| {
             let field = schema.field_with_name(column).map_err(|_| WriteError::NoColumn(column.to_owned()))?;
             let kind = Kind::of(field.data_type());
@@ -118,11 +123,10 @@ impl SetWriter {
             Ok((column.to_owned(), kind.ok_or_else(not_indexable)?))
         };
         let columns: Arc<[_]> = columns.iter().map(kind).collect::<Result<_, WriteError>>()?;
-        let slices = SetColumn::slices_for(rows_per_file);
-        let of_set =
-            |(name, kind): &(String, Kind)| SetColumn::new(kind.name_in_set(name), kind.class).with_slices(slices);
+        let of_set = |(name, kind): &(String, Kind)| SetColumn::new(kind.name_in_set(name), kind.class, sizing);
         let of_set: Vec<_> = columns.iter().map(of_set).collect();
-        Ok(Self { set: SetBuilder::new(policy, &of_set)?, hasher: policy.hasher().clone(), columns })
+        let set = SetBuilder::with_scratch(hasher, &of_set, MAX_STRIP_BYTES, tempfile::tempfile)?;
+        Ok(Self { set, hasher: hasher.clone(), columns, of_set })
     }
 
     /// Begins a file.
@@ -181,18 +185,23 @@ impl SetWriter {
         self.add_file(object, keys)
     }
 
-    /// Returns the set's builder, to take over files of another set ([`SetBuilder::absorb`]) or to continue one
-    /// ([`SetBuilder::finish_append`]).
-    pub fn builder(&mut self) -> &mut SetBuilder {
+    /// Returns the set's builder, to take over files of another set ([`SetBuilder::absorb`]).
+    pub fn builder(&mut self) -> &mut SetBuilder<File> {
         &mut self.set
     }
 
-    /// Returns the set, and leaves the writer empty.
+    /// Takes the builder, and leaves an empty one.
+    fn take(&mut self) -> Result<SetBuilder<File>, SetBuildError> {
+        let empty = SetBuilder::with_scratch(&self.hasher, &self.of_set, MAX_STRIP_BYTES, tempfile::tempfile)?;
+        Ok(std::mem::replace(&mut self.set, empty))
+    }
+
+    /// Writes the set, returns its length, and leaves the writer empty.
     ///
     /// # Errors
     /// [`WriteError::Set`], of [`SetBuildError::Empty`] if no file was added since the last call.
-    pub fn finish(&mut self) -> Result<Vec<u8>, WriteError> {
-        Ok(self.set.finish()?)
+    pub fn finish(&mut self, sink: &mut impl Write) -> Result<u64, WriteError> {
+        Ok(self.take()?.finish(sink)?)
     }
 
     /// Continues the set at `path` by the files of this writer, or makes it if there is none. Files of the same names
@@ -200,7 +209,8 @@ impl SetWriter {
     ///
     /// The object is read and put as a whole, on the condition that nobody has put it meanwhile: then the new one is read
     /// and continued. So writers that do not know of each other lose none of their files. Needs a store with such
-    /// puts, as S3 is (`PutMode::Update`).
+    /// puts, as S3 is (`PutMode::Update`), and memory for the object. What is dropped or replaced stays in it, and lookups
+    /// read each appended group, until the set is compacted ([`SetBuilder::absorb`]).
     ///
     /// # Errors
     /// [`WriteError::Set`], [`WriteError::Store`], [`WriteError::Contended`]; the writer has its files still.
@@ -210,11 +220,11 @@ impl SetWriter {
         path: &Path,
         mut drop: impl FnMut(&[u8]) -> bool,
     ) -> Result<(), WriteError> {
-        let own = self.set.finish()?;
+        let mut own = Vec::new();
+        self.finish(&mut own)?;
         let names: HashSet<Vec<u8>> = opened(&own, &self.hasher)?.files().map(|(name, _)| name.to_vec()).collect();
         let mut result = Err(WriteError::Contended(path.to_string()));
         for _ in 0..ATTEMPTS {
-            self.restore(&own)?;
             match self.put_after(store, path, &own, |name| names.contains(name) || drop(name)).await {
                 Err(WriteError::Store(Error::Precondition { .. } | Error::AlreadyExists { .. })) => {}
                 other => {
@@ -231,13 +241,14 @@ impl SetWriter {
 
     /// Takes back the files of a set that was finished.
     fn restore(&mut self, own: &[u8]) -> Result<(), WriteError> {
-        if self.set.num_files() == 0 {
-            self.set.absorb(own, |_| true)?;
-        }
+        self.take().map(std::mem::drop)?;
+        // The index has checked that all groups are in the set.
+        let part = |range: Range<u64>| Ok(&own[range.start as usize..range.end as usize]);
+        self.set.absorb(&opened(own, &self.hasher)?, |_| true, part)?;
         Ok(())
     }
 
-    /// Puts the set with the files of the object and of the builder, unless it was put meanwhile.
+    /// Puts the set with the files of the object and of the set `own`, unless it was put meanwhile.
     async fn put_after(
         &mut self,
         store: &dyn ObjectStore,
@@ -249,14 +260,12 @@ impl SetWriter {
             Ok(found) => {
                 let (e_tag, version) = (found.meta.e_tag.clone(), found.meta.version.clone());
                 let mut set = found.bytes().await?.to_vec();
-                let more = self.set.finish_append(&opened(&set, &self.hasher)?, drop)?;
-                set.extend(more);
+                let old = opened(&set, &self.hasher)?;
+                self.restore(own)?;
+                self.take()?.finish_append(&old, drop, &mut set)?;
                 (set, PutMode::Update(UpdateVersion { e_tag, version }))
             }
-            Err(Error::NotFound { .. }) => {
-                self.set.finish()?;
-                (own.to_vec(), PutMode::Create)
-            }
+            Err(Error::NotFound { .. }) => (own.to_vec(), PutMode::Create),
             Err(error) => return Err(error.into()),
         };
         store.put_opts(path, set.into(), PutOptions::from(mode)).await?;
@@ -266,13 +275,9 @@ impl SetWriter {
 
 /// The index of a set that is in memory.
 fn opened(set: &[u8], hasher: &KeyHasher) -> Result<FilterSet, WriteError> {
-    match FilterSet::open(set.len() as u64, set, Some(hasher)).map_err(SetBuildError::from)? {
-        Opening::Ready(set) => Ok(*set),
-        Opening::Needs(range) => {
-            let (actual_bytes, min_bytes) = (set.len() as u64, range.end);
-            Err(SetBuildError::from(filterblock::DecodeError::TooShort { actual_bytes, min_bytes }).into())
-        }
-    }
+    let opening = FilterSet::open(set.len() as u64, set, Some(hasher)).map_err(SetBuildError::from)?;
+    let Opening::Ready(set) = opening else { unreachable!("all bytes were given") };
+    Ok(*set)
 }
 
 impl FileKeys {

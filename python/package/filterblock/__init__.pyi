@@ -1,4 +1,5 @@
 from collections.abc import Callable, Sequence
+from os import PathLike
 from typing import Any, TypeAlias, final
 
 import numpy as np
@@ -157,16 +158,36 @@ class PartitionedRangeFilter:
 class FilterSet:
     @staticmethod
     def fetch_index(
-        length: int, fetch: _Fetch, policy: str | None = None, *, secret_key: _SecretKey = None
+        length: int,
+        fetch: _Fetch,
+        *,
+        seed: int | None = None,
+        secret_key: _SecretKey = None,
+        max_held_bytes: int = 67_108_864,
     ) -> FilterSet: ...
     @staticmethod
-    def open(data: _Buffer, policy: str | None = None, *, secret_key: _SecretKey = None) -> FilterSet: ...
+    def open(data: _Buffer, *, seed: int | None = None, secret_key: _SecretKey = None) -> FilterSet: ...
     def plan(self, column: str, keys: Any, files: _Files, max_gap: int = 65_536) -> list[tuple[int, int]]: ...
-    def give(self, offset: int, data: _Buffer) -> None: ...
     def may_contain(
-        self, column: str, keys: Any, files: _Files, fetch: _Fetch | None = None, max_gap: int = 65_536
+        self,
+        column: str,
+        keys: Any,
+        files: _Files,
+        fetch: _Fetch | None = None,
+        max_gap: int = 65_536,
+        *,
+        given: Sequence[tuple[int, _Buffer]] = ...,
     ) -> _Mask: ...
-    def may_contain_each(self, column: str, keys: Any, files: _Files) -> list[_Mask]: ...
+    def may_contain_each(
+        self,
+        column: str,
+        keys: Any,
+        files: _Files,
+        fetch: _Fetch | None = None,
+        max_gap: int = 65_536,
+        *,
+        given: Sequence[tuple[int, _Buffer]] = ...,
+    ) -> list[_Mask]: ...
     def count(self, files: _Files) -> dict[str, int]: ...
     @property
     def files(self) -> list[tuple[str, int]]: ...
@@ -176,17 +197,19 @@ class FilterSet:
     def foreign_append(self) -> tuple[int, int] | None: ...
     @property
     def held_bytes(self) -> int: ...
-    def take_bad_blocks(self) -> list[tuple[str, str, str]]: ...
+    def take_bad_units(self) -> list[tuple[str, str]]: ...
 
 @final
 class FilterSetBuilder:
     def __new__(
         cls,
         columns: dict[str, str],
-        policy: str = "ribbon:fpr=1%",
+        keys_per_file: int,
         *,
-        slices: int = 1,
+        fpr: float = 0.01,
+        seed: int | None = None,
         secret_key: _SecretKey = None,
+        scratch: str | PathLike[str] | None = None,
     ) -> FilterSetBuilder: ...
     def add_file(
         self, name: str, identity: int, columns: dict[str, _Keys], *, allow_empty: bool = False

@@ -11,9 +11,8 @@ use crate::open_args::HashKey;
 use crate::output::{self, object, printable, put_bytes, shell_word};
 use crate::verdict::Verdict;
 use filterblock::{DecodeError, DecodeErrorClass};
-use filterblock_set::{FOOTER_LEN, FetchError, FilterSet, SET_VERSION, SetBlock};
+use filterblock_set::{FOOTER_LEN, FetchError, FilterSet, Group, SET_VERSION};
 use serde_json::{Map, Value};
-use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
@@ -28,18 +27,15 @@ pub(crate) struct SetFile<'a> {
     index: FilterSet,
 }
 
-/// The number of blocks, and of their bytes.
-#[derive(Clone, Copy, Default)]
-struct Size {
-    num_blocks: u64,
-    num_bytes: u64,
-}
-
-impl Size {
-    fn add(&mut self, block: &SetBlock<'_>) {
-        self.num_blocks += 1;
-        self.num_bytes += block.range.end - block.range.start;
-    }
+/// The figures of some groups.
+fn groups_figures<'a>(groups: impl Iterator<Item = &'a Group> + Clone) -> Map<String, Value> {
+    let sum = |of: fn(&Group) -> u64| groups.clone().map(of).sum::<u64>().into();
+    object([
+        ("num_groups", sum(|_| 1)),
+        ("num_units", sum(|group| group.units().count() as u64)),
+        ("groups_len_bytes", sum(|group| group.record().group_len())),
+        ("units_per_lookup", sum(|group| group.record().table.shape.num_visits.into())),
+    ])
 }
 
 impl<'a> SetFile<'a> {
@@ -71,29 +67,12 @@ impl<'a> SetFile<'a> {
         read_range(&self.file, range)
     }
 
-    /// The size of the blocks that `is_counted`.
-    fn size_of(&self, is_counted: impl Fn(&SetBlock<'_>) -> bool) -> Size {
-        let mut size = Size::default();
-        self.index.blocks().filter(is_counted).for_each(|block| size.add(&block));
-        size
-    }
-
-    /// The size of the blocks of each file and column that has some.
-    fn sizes(&self) -> HashMap<(&[u8], &[u8]), Size> {
-        let mut sizes: HashMap<_, Size> = HashMap::new();
-        self.index.blocks().for_each(|block| sizes.entry((block.file, block.column)).or_default().add(&block));
-        sizes
-    }
-
     fn figures(&self) -> Map<String, Value> {
-        let size = self.size_of(|_| true);
         let mut figures = object([
             ("kind", "set".into()),
             ("version", SET_VERSION.into()),
             ("num_files", self.index.files().count().into()),
             ("num_columns", self.index.columns().count().into()),
-            ("num_blocks", size.num_blocks.into()),
-            ("blocks_len_bytes", size.num_bytes.into()),
             ("set_len_bytes", self.num_bytes.into()),
         ]);
         figures.extend(hash_figures(self.index.hasher()));
@@ -101,30 +80,47 @@ impl<'a> SetFile<'a> {
     }
 
     fn column_figures(&self) -> Vec<Map<String, Value>> {
-        let column = |(name, class): (&[u8], _)| {
+        let column = |(number, (name, class)): (usize, (&[u8], _))| {
             let mut figures = Map::new();
             put_bytes(&mut figures, "column", name);
-            let size = self.size_of(|block| block.column == name);
-            figures.extend(object([
-                ("class", value::class_name(class).into()),
-                ("num_slices", self.index.num_slices(name).into()),
-                ("num_blocks", size.num_blocks.into()),
-                ("blocks_len_bytes", size.num_bytes.into()),
-            ]));
+            figures.extend(object([("class", value::class_name(class).into())]));
+            let of_column = |group: &&Group| usize::from(group.record().column) == number;
+            figures.extend(groups_figures(self.index.groups().iter().filter(of_column)));
             figures
         };
-        self.index.columns().map(column).collect()
+        self.index.columns().enumerate().map(column).collect()
     }
 
-    /// A block that does not open costs the keys in it.
-    fn block_failure(&self, block: &SetBlock<'_>, bytes: &[u8], error: &DecodeError, key: &HashKey) -> Failure {
-        let what = block_file::what_failed(self.path, block.range.start, bytes, error);
+    /// Returns a failure for each unit, of one column or of all, whose check fails.
+    fn unit_failures(&self, column: Option<&[u8]>, key: &HashKey) -> Result<Vec<Failure>, Failure> {
+        let (names, mut failures) = (self.index.columns().map(|(name, _)| name).collect::<Vec<_>>(), Vec::new());
+        for group in self.index.groups() {
+            let name = names[usize::from(group.record().column)];
+            for (part, unit, range) in group.units().filter(|_| column.is_none_or(|column| column == name)) {
+                let bytes = self.read(range.clone()).map_err(|error| block_file::unreadable(self.path, &error))?;
+                let checked = group.check_unit(part, unit, &bytes);
+                failures.extend(checked.err().map(|error| self.unit_failure(group, name, &range, &error, key)));
+            }
+        }
+        Ok(failures)
+    }
+
+    fn unit_failure(
+        &self,
+        group: &Group,
+        column: &[u8],
+        range: &Range<u64>,
+        error: &DecodeError,
+        key: &HashKey,
+    ) -> Failure {
         Failure::damaged(format!(
-            "{what}. It is that of file \"{}\", column \"{}\", slice {}: there every answer is 'maybe', and lookups stay \
-             correct but slower. Restore the set from a copy or write it again, then run {}.",
-            printable(block.file),
-            printable(block.column),
-            block.slice,
+            "{}: unit of {} bytes at offset {}: {error}. It has rows of {} of column \"{}\": there more answers are 'maybe', \
+             and lookups stay correct but slower. Restore the set from a copy or write it again, then run {}.",
+            self.path.display(),
+            range.end - range.start,
+            range.start,
+            output::count(group.files().len() as u64, "file"),
+            printable(column),
             key.command(format_args!("verify {}", shell_word(self.path)))
         ))
     }
@@ -178,29 +174,25 @@ pub(crate) fn inspect(path: &Path, key: &HashKey, json: bool) -> anyhow::Result<
     Ok(Code::Ok.into())
 }
 
-/// Checks a set: its index, and that every block opens.
+/// Checks a set: its index, and every unit of its groups.
 pub(crate) fn verify(path: &Path, key: &HashKey) -> Result<Verdict, Failure> {
     let set = SetFile::open(path, key)?;
-    let (mut failures, mut num_entries) = (Vec::new(), 0);
-    for block in set.index.blocks() {
-        let bytes = set.read(block.range.clone()).map_err(|error| block_file::unreadable(path, &error))?;
-        match set.index.open_block(&block, &bytes) {
-            Ok(opened) => num_entries += opened.num_entries(),
-            Err(error) => failures.push(set.block_failure(&block, &bytes, &error, key)),
-        }
-    }
+    let failures = set.unit_failures(None, key)?;
     let mut figures = set.figures();
-    figures.extend(object([("num_entries", num_entries.into()), ("num_unusable_blocks", failures.len().into())]));
+    figures.extend(groups_figures(set.index.groups().iter()));
+    let count = |name: &str, of: &str| output::count(figures[name].as_u64().unwrap_or_default(), of);
     let mut text = format!(
-        "{}: ok: set v{SET_VERSION}, {}, {}, {}, {num_entries} entries, {} bytes; checksums and structure are right\n",
+        "{}: ok: set v{SET_VERSION}, {}, {}, {}, {}, {} bytes; checksums and structure are right\n",
         path.display(),
-        output::count(set.index.files().count() as u64, "file"),
-        output::count(set.index.columns().count() as u64, "column"),
-        output::count(set.size_of(|_| true).num_blocks, "block"),
+        count("num_files", "file"),
+        count("num_columns", "column"),
+        count("num_groups", "group"),
+        count("num_units", "unit"),
         set.num_bytes
     );
     if !failures.is_empty() {
         text.clear();
     }
+    figures.extend(object([("num_unusable_units", failures.len().into())]));
     Ok(Verdict { failures, figures, text })
 }

@@ -6,7 +6,7 @@ use crate::exit::{self, Code, Failure};
 use crate::keys::Keys;
 use crate::open_args::HashKey;
 use crate::output::{self, Output, field, object, printable, put_bytes, put_path};
-use filterblock_set::{Selection, SetBlock, Value, ValueClass};
+use filterblock_set::{Selection, Value, ValueClass};
 use serde_json::Map;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
@@ -40,6 +40,8 @@ struct Queried<'a> {
     files: Vec<Vec<u8>>,
     /// The number of values that each file may have.
     num_maybe: Vec<u64>,
+    /// Whether a lookup has met damage.
+    is_damaged: bool,
 }
 
 pub(crate) fn run(mut request: Request<'_>, key: &HashKey) -> anyhow::Result<ExitCode> {
@@ -52,17 +54,23 @@ pub(crate) fn run(mut request: Request<'_>, key: &HashKey) -> anyhow::Result<Exi
                 exit::message(&failure);
                 code = code.max(failure.code());
                 let (files, num_maybe) = (vec![Vec::new()], vec![0]);
-                sets.push(Queried { path, set: None, class: None, files, num_maybe });
+                sets.push(Queried { path, set: None, class: None, files, num_maybe, is_damaged: false });
             }
         }
     }
     let (list, num_values) = (request.list.take(), request.values.len());
     let answered_by_code = list.is_none() && num_values == 1;
-    let mut session = Session { request: &request, key, sets, out: Output::new(), num_queries: 0, code };
+    let mut session = Session { request: &request, sets, out: Output::new(), num_queries: 0, code };
     let values: Vec<_> = request.values.iter().map(|value| value.as_encoded_bytes().to_vec()).collect();
     session.ask(&values)?;
     if let Some(list) = list {
         session.ask_all(list)?;
+    }
+    for set in &session.sets {
+        for failure in set.failures(request.column, key)? {
+            exit::message(&failure);
+            session.code = session.code.max(failure.code());
+        }
     }
     let mut answers = session.sets.iter().flat_map(|set| &set.num_maybe).peekable();
     // A set without files knows nothing of any.
@@ -105,7 +113,7 @@ fn open<'a>(path: &'a Path, column: &OsStr, key: &HashKey) -> Result<Queried<'a>
     }
     let selection = set.index.select(set.index.files());
     let num_maybe = vec![0; files.len()];
-    Ok(Queried { path, set: Some((set, selection)), class, files, num_maybe })
+    Ok(Queried { path, set: Some((set, selection)), class, files, num_maybe, is_damaged: false })
 }
 
 impl Queried<'_> {
@@ -114,11 +122,14 @@ impl Queried<'_> {
         let answers = match &self.set {
             None => vec![vec![true]; texts.len()],
             Some((set, selection)) => {
-                let look_up = |values: Vec<Value<'_>>| {
+                let mut is_damaged = self.is_damaged;
+                let mut look_up = |values: Vec<Value<'_>>| {
                     let query = set.index.query(column.as_encoded_bytes(), values);
-                    let loaded = set.index.load(&query, selection, MAX_GAP_BYTES, |range| set.read(range));
+                    let mut lookup = set.index.lookup(&query, selection);
+                    let loaded = lookup.load(MAX_GAP_BYTES, |range| set.read(range));
                     loaded.map_err(|error| block_file::unreadable(self.path, &error))?;
-                    let answers = set.index.answer(&query, selection);
+                    is_damaged |= !lookup.bad_units().is_empty();
+                    let answers = lookup.answers();
                     Ok((0..query.num_keys()).map(|number| answers.of_key(number).to_vec()).collect::<Vec<_>>())
                 };
                 let values = texts.iter().map(|text| self.value(column, text)).collect::<Result<Vec<_>, _>>()?;
@@ -131,6 +142,7 @@ impl Queried<'_> {
                 for ((number, _), of_files) in digits.iter().zip(as_digits) {
                     answers[*number].iter_mut().zip(of_files).for_each(|(answer, maybe)| *answer |= maybe);
                 }
+                self.is_damaged = is_damaged;
                 answers
             }
         };
@@ -153,23 +165,15 @@ impl Queried<'_> {
         })
     }
 
-    /// Failures of the blocks that did not open since the last call.
-    fn failures(&self, key: &HashKey) -> Vec<Failure> {
-        let Some((set, _)) = &self.set else { return Vec::new() };
-        let bad = set.index.take_bad_blocks();
-        let is_bad = |block: &SetBlock<'_>| bad.iter().any(|bad| bad.file == block.file && bad.column == block.column);
-        let failure = |block: SetBlock<'_>| {
-            let bytes = set.read(block.range.clone()).ok()?;
-            let error = set.index.open_block(&block, &bytes).err()?;
-            Some(set.block_failure(&block, &bytes, &error, key))
-        };
-        set.index.blocks().filter(is_bad).filter_map(failure).collect()
+    /// If damage was met, failures of all units of the column that do not check.
+    fn failures(&self, column: &OsStr, key: &HashKey) -> Result<Vec<Failure>, Failure> {
+        let damaged = self.set.as_ref().filter(|_| self.is_damaged);
+        damaged.map_or(Ok(Vec::new()), |(set, _)| set.unit_failures(Some(column.as_encoded_bytes()), key))
     }
 }
 
 struct Session<'a> {
     request: &'a Request<'a>,
-    key: &'a HashKey,
     sets: Vec<Queried<'a>>,
     out: Output,
     num_queries: u64,
@@ -202,10 +206,6 @@ impl Session<'_> {
         let mut answers = Vec::new();
         for set in &mut self.sets {
             answers.push(set.answer(self.request.column, values)?);
-            for failure in set.failures(self.key) {
-                exit::message(&failure);
-                self.code = self.code.max(failure.code());
-            }
         }
         if self.request.summary {
             return Ok(());

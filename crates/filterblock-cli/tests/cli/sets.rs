@@ -2,21 +2,36 @@
 
 use crate::*;
 use filterblock::KeyHasher;
-use filterblock_set::{FilterSet, Opening, SetBuilder, SetColumn, TimeUnit, Value, ValueClass};
+use filterblock_set::{FilterSet, Opening, SetBuilder, SetColumn, Sizing, TimeUnit, Value, ValueClass};
 
-/// Rates so low that no absent value of these tests passes.
-const POLICY: &str = "golomb:fpr=0.000001,seed=7";
+/// A column with a rate so low that no absent value of these tests passes.
+fn column(name: &str, class: ValueClass) -> SetColumn {
+    SetColumn::new(name, class, Sizing::new(100, 0.000_000_1).unwrap())
+}
+
+fn builder(columns: &[SetColumn]) -> SetBuilder {
+    SetBuilder::new(&KeyHasher::new(7), columns).unwrap()
+}
+
+fn finish(builder: SetBuilder) -> Vec<u8> {
+    let mut set = Vec::new();
+    builder.finish(&mut set).unwrap();
+    set
+}
 
 /// A set `files.fbs` of three files, of which the last has no words.
 fn with_set() -> Place {
     let place = Place::new();
-    place.write("files.fbs", set_under(&POLICY.parse().unwrap()));
+    place.write("files.fbs", set_under(&KeyHasher::new(7)));
     place
 }
 
-fn set_under(policy: &FilterPolicy) -> Vec<u8> {
-    let columns = [SetColumn::new("id", ValueClass::Number).with_slices(2), SetColumn::new("word", ValueClass::Text)];
-    let mut builder = SetBuilder::new(policy, &columns).unwrap();
+fn columns() -> [SetColumn; 2] {
+    [column("id", ValueClass::Number), column("word", ValueClass::Text)]
+}
+
+fn set_under(hasher: &KeyHasher) -> Vec<u8> {
+    let mut builder = SetBuilder::new(hasher, &columns()).unwrap();
     for (number, name) in (0..).zip(["a.parquet", "b.parquet", "c\t.parquet"]) {
         let mut file = builder.file(name, 100 + number as u64).unwrap();
         (0..100).for_each(|id| assert!(file.add(0, Value::Int(id * 3 + number))));
@@ -27,7 +42,7 @@ fn set_under(policy: &FilterPolicy) -> Vec<u8> {
         }
         file.finish().unwrap();
     }
-    builder.finish().unwrap()
+    finish(builder)
 }
 
 /// Files of which the last writer did not know are not passed over in silence.
@@ -36,13 +51,13 @@ fn what_another_writer_appended_is_reported() {
     let place = with_set();
     let set = place.read("files.fbs");
     let Ok(Opening::Ready(old)) = FilterSet::open(set.len() as u64, &set, None) else { panic!("an intact set") };
-    let columns = [SetColumn::new("id", ValueClass::Number).with_slices(2), SetColumn::new("word", ValueClass::Text)];
     let more = ["d.parquet", "e.parquet"].map(|name| {
-        let mut builder = SetBuilder::new(&POLICY.parse().unwrap(), &columns).unwrap();
+        let (mut builder, mut appended) = (builder(&columns()), Vec::new());
         let mut file = builder.file(name, 1).unwrap();
         file.add(0, Value::Int(7));
         file.finish().unwrap();
-        builder.finish_append(&old, |_| false).unwrap()
+        builder.finish_append(&old, |_| false, &mut appended).unwrap();
+        appended
     });
     let foreign_end = set.len() + more[0].len();
     place.write("files.fbs", [&set[..], &more[0], &more[1]].concat());
@@ -63,9 +78,9 @@ fn what_another_writer_appended_is_reported() {
 #[test]
 fn a_set_without_files_says_so() {
     let place = Place::new();
-    let columns = [SetColumn::new("id", ValueClass::Number)];
-    let mut builder = SetBuilder::new(&POLICY.parse().unwrap(), &columns).unwrap();
-    place.write("none.fbs", builder.allow_empty().finish().unwrap());
+    let mut builder = builder(&columns());
+    builder.allow_empty();
+    place.write("none.fbs", finish(builder));
     let output = place.run("query none.fbs 7 --column id");
     assert!(output.status.success() && output.stdout.is_empty());
     assert!(stderr(&output).starts_with("none.fbs: a filter set of no files"));
@@ -75,19 +90,21 @@ fn a_set_without_files_says_so() {
 fn inspect_shows_the_columns() {
     let place = with_set();
     let shown = place.json(0, "inspect files.fbs --json");
-    let names = "kind version num_files num_columns num_blocks blocks_len_bytes set_len_bytes hash seed columns";
+    let names = "kind version num_files num_columns set_len_bytes hash seed columns";
     assert_eq!(field_names(&shown), names);
     assert_eq!((&shown["kind"], &shown["num_files"], &shown["num_columns"]), (&"set".into(), &3.into(), &2.into()));
-    assert_eq!((&shown["num_blocks"], &shown["seed"]), (&8.into(), &"0x0000000000000007".into()));
+    assert_eq!(shown["seed"], "0x0000000000000007");
     assert_eq!(shown["set_len_bytes"], place.read("files.fbs").len());
     let [id, word] = &shown["columns"].as_array().unwrap()[..] else { panic!("{shown}") };
-    assert_eq!(field_names(id), "column class num_slices num_blocks blocks_len_bytes");
-    assert_eq!((&id["column"], &id["class"], &id["num_slices"]), (&"id".into(), &"number".into(), &2.into()));
-    assert_eq!((&word["class"], &word["num_slices"], &word["num_blocks"]), (&"text".into(), &1.into(), &2.into()));
-    let bytes = |column: &serde_json::Value| column["blocks_len_bytes"].as_u64().unwrap();
-    assert_eq!(bytes(&shown), bytes(id) + bytes(word));
+    assert_eq!(field_names(id), "column class num_groups num_units groups_len_bytes units_per_lookup");
+    assert_eq!((&id["column"], &id["class"], &word["class"]), (&"id".into(), &"number".into(), &"text".into()));
+    // Of files of 100 keys and of one, at a rate below 10^-6.
+    for (column, num_units) in [(id, 8), (word, 8)] {
+        assert_eq!((&column["num_groups"], &column["units_per_lookup"]), (&1.into(), &8.into()));
+        assert!(column["num_units"].as_u64().unwrap() >= num_units, "{column}");
+    }
     let text = place.expect(0, "inspect files.fbs");
-    assert_eq!((text.lines().count(), text.matches("\ncolumn\n").count()), (9 + 2 * 6, 2), "{text}");
+    assert_eq!((text.lines().count(), text.matches("\ncolumn\n").count()), (7 + 2 * 7, 2), "{text}");
 }
 
 #[test]
@@ -96,17 +113,19 @@ fn list_has_a_line_for_each_file_and_column() {
     let text = place.expect(0, "list files.fbs");
     let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!((rows.len(), &rows[0][..3]), (7, &["file", "column", "class"][..]), "{text}");
-    assert_eq!((&rows[1][..4], rows[1][5]), (&["a.parquet", "id", "number", "2"][..], "0x0000000000000064"));
-    assert_eq!(rows[6][..5], ["c\\t.parquet", "word", "text", "0", "0"], "{text}");
+    assert_eq!((&rows[1][..4], rows[1][5]), (&["a.parquet", "id", "number", "0"][..], "0x0000000000000064"));
+    assert_eq!(rows[6][..5], ["c\\t.parquet", "word", "text", "-", "0"], "{text}");
     let records = place.expect(0, "list files.fbs --json");
     let records: Vec<serde_json::Value> = records.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(field_names(&records[0]), "file column class num_blocks blocks_len_bytes identity");
-    let shown = place.json(0, "inspect files.fbs --json");
-    let sum = |name: &str| records.iter().map(|record| record[name].as_u64().unwrap()).sum::<u64>();
-    assert_eq!(
-        (shown["num_blocks"].as_u64(), shown["blocks_len_bytes"].as_u64()),
-        (Some(sum("num_blocks")), Some(sum("blocks_len_bytes")))
-    );
+    assert_eq!(field_names(&records[0]), "file column class group filter_len_bytes identity");
+    assert_eq!([1, 3, 5].map(|word| records[word]["group"].as_u64()), [Some(1), Some(1), None]);
+    // The groups are the filters of their files, the units' checks, and fewer than 8 bits a unit.
+    let (shown, mut in_groups) = (place.json(0, "inspect files.fbs --json"), 0);
+    for column in shown["columns"].as_array().unwrap() {
+        in_groups += column["groups_len_bytes"].as_u64().unwrap() - 8 * column["num_units"].as_u64().unwrap();
+    }
+    let filters = records.iter().map(|record| record["filter_len_bytes"].as_u64().unwrap()).sum::<u64>();
+    assert!(in_groups.abs_diff(filters) < 100, "{in_groups} {filters}");
     place.write("keys.txt", "key\n");
     place.expect(0, "build --output t.fb keys.txt");
     let message = place.expect_failure(2, "list t.fb");
@@ -177,12 +196,11 @@ fn values_are_read_by_the_class_of_the_column() {
         ("date", ValueClass::Date, Value::Date(31), "1970-02-01", "1970-02-02"),
         ("time", ValueClass::TimeOfDay, Value::TimeOfDay(90, TimeUnit::Second), "00:01:30", "00:01:31"),
     ];
-    let columns = values.map(|(name, class, ..)| SetColumn::new(name, class));
-    let mut builder = SetBuilder::new(&POLICY.parse().unwrap(), &columns).unwrap();
-    let mut file = builder.file("a", 1).unwrap();
+    let mut of_classes = builder(&values.map(|(name, class, ..)| column(name, class)));
+    let mut file = of_classes.file("a", 1).unwrap();
     values.iter().enumerate().for_each(|(column, (.., value, _, _))| assert!(file.add(column, *value)));
     file.finish().unwrap();
-    place.write("t.fbs", builder.finish().unwrap());
+    place.write("t.fbs", finish(of_classes));
     for (name, .., present, absent) in values {
         for (code, value) in [(0, present), (1, absent)] {
             ended(code, &place.command(["query", "t.fbs", "--column", name, "--", value]).output().unwrap());
@@ -192,8 +210,7 @@ fn values_are_read_by_the_class_of_the_column() {
     for (value, code) in [("01", 0), ("0x01", 0), ("02", 1)] {
         place.expect(code, &format!("query t.fbs {value} --column binary"));
     }
-    let columns = [SetColumn::new("id", ValueClass::Binary)];
-    let mut builder = SetBuilder::new(&POLICY.parse().unwrap(), &columns).unwrap();
+    let mut builder = builder(&[column("id", ValueClass::Binary)]);
     for (name, bytes) in
         [("text", &b"00000000-0000-0000-0000-0000000000ff"[..]), ("bytes", &[&[0; 15][..], &[255]].concat())]
     {
@@ -201,7 +218,7 @@ fn values_are_read_by_the_class_of_the_column() {
         assert!(file.add(0, Value::Binary(bytes)));
         file.finish().unwrap();
     }
-    place.write("ids.fbs", builder.finish().unwrap());
+    place.write("ids.fbs", finish(builder));
     let both =
         "maybe\ttext\t00000000-0000-0000-0000-0000000000ff\nmaybe\tbytes\t00000000-0000-0000-0000-0000000000ff\n";
     assert_eq!(place.expect(0, "query ids.fbs 00000000-0000-0000-0000-0000000000ff --column id"), both);
@@ -225,38 +242,32 @@ fn values_are_read_by_the_class_of_the_column() {
 }
 
 #[test]
-fn verify_names_the_blocks_that_do_not_open() {
+fn verify_names_the_units_that_do_not_check() {
     let place = with_set();
     let text = place.expect(0, "verify files.fbs");
-    assert!(text.starts_with("files.fbs: ok: set v1, 3 files, 2 columns, 8 blocks, 302 entries, "), "{text}");
+    assert!(text.starts_with("files.fbs: ok: set v1, 3 files, 2 columns, 2 groups, "), "{text}");
     let report = place.json(0, "verify files.fbs --json");
     assert_eq!(
-        (&report["ok"], &report["num_entries"], &report["num_unusable_blocks"]),
-        (&true.into(), &302.into(), &0.into())
+        (&report["ok"], &report["num_groups"], &report["num_unusable_units"]),
+        (&true.into(), &2.into(), &0.into())
     );
     let set = place.read("files.fbs");
-    let text = place.expect(0, "list files.fbs --json");
-    let blocks_len: u64 = text
-        .lines()
-        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["blocks_len_bytes"].as_u64().unwrap())
-        .sum();
+    let groups_len = report["groups_len_bytes"].as_u64().unwrap();
     place.write("ids.txt", (0..300).map(|id| format!("{id}\n")).collect::<String>());
-    let (mut num_blocks, mut num_index, mut num_reported) = (0, 0, 0);
-    for at in (0..set.len()).step_by(5) {
+    let (mut num_units, mut num_index, mut num_reported) = (0, 0, 0);
+    for at in (0..set.len()).step_by(11) {
         let mut bad = set.clone();
         bad[at] ^= 1;
         place.write("bad.fbs", bad);
         let is_magic = at >= set.len() - 64 && at < set.len() - 56;
         let message = place.expect_failure(3, "verify bad.fbs");
-        if (at as u64) < blocks_len {
-            num_blocks += 1;
-            let (what, next) = message.split_once(". It is that of file \"").unwrap();
-            let offset = what.split("at offset ").nth(1).unwrap().split(' ').next().unwrap().parse::<usize>().unwrap();
-            assert!(
-                (offset..offset + 400).contains(&at) && what.starts_with("bad.fbs: filter block at offset "),
-                "{message}"
-            );
-            assert!(next.contains("there every answer is 'maybe'") && message.lines().count() == 1, "{message}");
+        if (at as u64) < groups_len {
+            num_units += 1;
+            let (what, next) = message.split_once(". It has rows of ").unwrap();
+            let what = what.strip_prefix("bad.fbs: unit of ").unwrap();
+            let numbers = what.split([' ', ':']).filter_map(|word| word.parse::<usize>().ok()).collect::<Vec<_>>();
+            assert!((numbers[1]..numbers[0] + numbers[1]).contains(&at), "{message}");
+            assert!(next.contains("there more answers are 'maybe'") && message.lines().count() == 1, "{message}");
             assert_eq!(commands(&message), ["filterblock verify bad.fbs"]);
             // No stored value is denied, and a query that meets the damage reports it.
             let output = place.run("query bad.fbs --column id --keys ids.txt");
@@ -285,10 +296,7 @@ fn verify_names_the_blocks_that_do_not_open() {
         "{message}"
     );
     // The others are of the column that was not queried.
-    assert!(
-        num_blocks > num_reported && num_reported > 100 && num_index > 40,
-        "{num_blocks} {num_reported} {num_index}"
-    );
+    assert!(num_units > num_reported && num_reported > 60 && num_index > 10, "{num_units} {num_reported} {num_index}");
 }
 
 #[test]
@@ -331,8 +339,7 @@ fn a_set_is_not_taken_for_a_block() {
 fn a_set_under_a_secret_key_is_read_with_it() {
     let place = with_set();
     place.write("key", [7; 16]);
-    let policy: FilterPolicy = "golomb:fpr=0.000001".parse().unwrap();
-    place.write("keyed.fbs", set_under(&policy.with_hasher(KeyHasher::keyed([7; 16]))));
+    place.write("keyed.fbs", set_under(&KeyHasher::keyed([7; 16])));
     for line in ["inspect keyed.fbs", "list keyed.fbs", "verify keyed.fbs", "query keyed.fbs 0 --column id"] {
         let message = place.expect_failure(3, line);
         assert!(message.contains("Run the command again with `--hash-key-file KEY`"), "{message}");

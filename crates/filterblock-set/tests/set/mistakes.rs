@@ -10,31 +10,35 @@ const KEYS: i64 = 400;
 /// Value number k, which may borrow from the text.
 type Make = for<'a> fn(&'a mut String, i64) -> Value<'a>;
 
+type Files<'a> = FileWriter<'a, std::io::Cursor<Vec<u8>>>;
+
+/// A set with all its bytes.
+type Whole = (FilterSet, Vec<u8>);
+
 fn builder(class: ValueClass) -> SetBuilder {
-    SetBuilder::new(&policy("blocked:20,seed=7"), &[SetColumn::new("c", class).with_slices(2)]).expect("a builder")
+    SetBuilder::new(&hasher(), &[SetColumn::new("c", class, usual(400, 1e-6))]).expect("a builder")
 }
 
 /// The set of the file `f` of identity 1, whose only column `write` wrote; all of it is in memory.
-fn file(class: ValueClass, write: impl FnOnce(&mut FileWriter<'_>)) -> Result<FilterSet, String> {
+fn file(class: ValueClass, write: impl FnOnce(&mut Files<'_>)) -> Result<Whole, String> {
     let mut builder = builder(class);
     let mut file = builder.file("f", 1).expect("a file");
     write(&mut file);
     file.finish().map_err(refused)?;
-    open(&builder.finish().map_err(refused)?, None)
+    let mut bytes = Vec::new();
+    builder.finish(&mut bytes).map_err(refused)?;
+    open(&bytes, None)
 }
 
-fn open(bytes: &[u8], hasher: Option<KeyHasher>) -> Result<FilterSet, String> {
+fn open(bytes: &[u8], hasher: Option<KeyHasher>) -> Result<Whole, String> {
     match FilterSet::open(bytes.len() as u64, bytes, hasher.as_ref()) {
-        Ok(Opening::Ready(set)) => {
-            set.give(0, bytes);
-            Ok(*set)
-        }
+        Ok(Opening::Ready(set)) => Ok((*set, bytes.to_vec())),
         Ok(Opening::Needs(range)) => panic!("all bytes were given, {range:?} is asked for"),
         Err(error) => Err(refused(error)),
     }
 }
 
-fn add_all(make: Make) -> impl FnOnce(&mut FileWriter<'_>) {
+fn add_all(make: Make) -> impl FnOnce(&mut Files<'_>) {
     move |file| {
         (0..KEYS).for_each(|key| {
             file.add(0, make(&mut String::new(), key));
@@ -43,11 +47,13 @@ fn add_all(make: Make) -> impl FnOnce(&mut FileWriter<'_>) {
 }
 
 /// The stored values that the set denies, asked for as `make` makes them.
-fn denied(set: &FilterSet, name: &str, identity: u64, column: &str, make: Make) -> Tried {
+fn denied((set, bytes): &Whole, name: &str, identity: u64, column: &str, make: Make) -> Tried {
     let is_denied = |key: &i64| {
         let mut text = String::new();
         let (query, files) = (set.query(column.as_bytes(), [make(&mut text, *key)]), set.select([(name, identity)]));
-        !set.answer(&query, &files).of_any_key()[0]
+        let mut lookup = set.lookup(&query, &files);
+        lookup.give(0, bytes);
+        !lookup.any()[0]
     };
     Ok((0..KEYS).filter(is_denied).count())
 }
@@ -67,7 +73,7 @@ fn numbers(name: &str, identity: u64, column: &str) -> Tried {
 }
 
 /// The set of the file when it had other numbers.
-fn other_values() -> Result<FilterSet, String> {
+fn other_values() -> Result<Whole, String> {
     file(ValueClass::Number, |file| (KEYS..2 * KEYS).for_each(|key| assert!(file.add(0, Value::Int(key)))))
 }
 
@@ -78,18 +84,14 @@ fn text(of: &mut String, key: i64, suffix: &str) {
 /// What is refused or *maybe*.
 const NOTICED: &[Row] = &[
     ("nothing was added to a column", Maybe, || denied(&file(ValueClass::Number, |_| {})?, "f", 1, "c", int)),
-    ("a set without files", Refused, || builder(ValueClass::Number).finish().map(|_| 0).map_err(refused)),
-    ("a second finish", Refused, || {
-        let mut builder = builder(ValueClass::Number);
-        builder.file("f", 1).expect("a file").finish().expect("a file without filters");
-        builder.finish().map_err(refused)?;
-        builder.finish().map(|_| 0).map_err(refused)
+    ("a set without files", Refused, || {
+        builder(ValueClass::Number).finish(&mut Vec::new()).map(|_| 0).map_err(refused)
     }),
     ("a file is begun and not finished", Maybe, || {
         let mut builder = builder(ValueClass::Number);
         add_all(int)(&mut builder.file("f", 1).expect("a file"));
         builder.file("g", 1).expect("a file").finish().expect("a file without filters");
-        denied(&open(&builder.finish().expect("a set"), None)?, "f", 1, "c", int)
+        denied(&open(&finish(builder), None)?, "f", 1, "c", int)
     }),
     ("two parts of a file under one name", Refused, || {
         let mut builder = builder(ValueClass::Number);
@@ -127,37 +129,54 @@ const NOTICED: &[Row] = &[
         asked_otherwise(ValueClass::TimeOfDay, |_, key| Value::TimeOfDay(key - 86_400, TimeUnit::Second), wrapped)
     }),
     ("floating-point numbers", Maybe, || asked_otherwise(ValueClass::Number, |_, _| Value::NotIndexable, int)),
-    ("keys beside a block that was taken", Maybe, || {
-        let mut of_file = FilterBlockBuilder::new(&policy("blocked:20,seed=7"));
-        of_file.add_key(b"another");
-        let block = of_file.finish().expect("a block");
-        let columns = [SetColumn::new("c", ValueClass::Number)];
-        let mut builder = SetBuilder::new(&policy("blocked:20,seed=7"), &columns).expect("a builder");
-        let mut file = builder.file("f", 1).expect("a file");
-        file.take_block(0, &block, 0).expect("a block");
-        add_all(int)(&mut file);
-        file.finish().expect("a file");
-        denied(&open(&builder.finish().expect("a set"), None)?, "f", 1, "c", int)
-    }),
     ("a set of another seed is opened", Refused, || {
         let mut builder = builder(ValueClass::Number);
         builder.file("f", 1).expect("a file").finish().expect("a file without filters");
-        open(&builder.finish().expect("a set"), Some(KeyHasher::new(8))).map(|_| 0)
+        open(&finish(builder), Some(KeyHasher::new(8))).map(|_| 0)
     }),
     ("a query of one set is put to another", Maybe, || {
         let [one, other] = [file(ValueClass::Number, |_| {})?, file(ValueClass::Number, add_all(int))?];
+        let ((one, _), (other, bytes)) = (one, other);
         let (query, files) = (one.query(b"c", [Value::Int(KEYS)]), other.select([("f", 1)]));
-        Ok(other.answer(&query, &files).of_key(0).iter().filter(|may_contain| !**may_contain).count())
+        let mut lookup = other.lookup(&query, &files);
+        lookup.give(0, &bytes);
+        Ok(lookup.any().iter().filter(|may_contain| !**may_contain).count())
     }),
     ("another object's bytes are given", Maybe, || {
         let mut builder = builder(ValueClass::Number);
         let mut file = builder.file("f", 1).expect("a file");
         add_all(int)(&mut file);
         file.finish().expect("blocks");
-        let bytes = builder.finish().expect("a set");
-        let Ok(Opening::Ready(set)) = FilterSet::open(bytes.len() as u64, &bytes, None) else { panic!("a set") };
-        set.give(0, &vec![0; bytes.len()]);
-        denied(&set, "f", 1, "c", int)
+        let bytes = finish(builder);
+        let (set, bytes) = open(&bytes, None)?;
+        denied(&(set, vec![0; bytes.len()]), "f", 1, "c", int)
+    }),
+    ("files of other sizes than the sizing's usual one", Maybe, || {
+        let few = [SetColumn::new("c", ValueClass::Number, usual(1, 1e-6))];
+        let mut builder = SetBuilder::new(&hasher(), &few).map_err(refused)?;
+        let mut file = builder.file("f", 1).map_err(refused)?;
+        add_all(int)(&mut file);
+        file.finish().map_err(refused)?;
+        denied(&open(&finish(builder), None)?, "f", 1, "c", int)
+    }),
+    ("a scratch that is not empty", Maybe, || {
+        let columns = [SetColumn::new("c", ValueClass::Number, usual(400, 1e-6))];
+        let scratch = || Ok(std::io::Cursor::new(vec![0x55; 1000]));
+        let mut builder = SetBuilder::with_scratch(&hasher(), &columns, 0, scratch).map_err(refused)?;
+        let mut file = builder.file("f", 1).map_err(refused)?;
+        add_all(int)(&mut file);
+        file.finish().map_err(refused)?;
+        denied(&open(&finish(builder), None)?, "f", 1, "c", int)
+    }),
+    ("another object's bytes are compacted", Maybe, || {
+        let (of_numbers, bytes) = file(ValueClass::Number, add_all(int))?;
+        let (others, mut compacted) = (vec![0_u8; bytes.len()], builder(ValueClass::Number));
+        let read = |range: Range<u64>| Ok(&others[range.start as usize..range.end as usize]);
+        assert!(compacted.absorb(&of_numbers, |_| true, read).map_err(refused)? > 0);
+        denied(&open(&finish(compacted), None)?, "f", 1, "c", int)
+    }),
+    ("a rate that is not a number", Refused, || {
+        filterblock_set::Sizing::new(400, f64::NAN).map(|_| 0).ok_or("no sizing".to_owned())
     }),
 ];
 
@@ -205,17 +224,7 @@ const UNNOTICED: &[Row] = &[
             [|_, key| Value::Instant(key, TimeUnit::Second), |_, key| Value::Instant(key + 2 * 3600, TimeUnit::Second)];
         asked_otherwise(ValueClass::Instant, utc, local)
     }),
-    ("a block is taken whose entries have another form than the column's class", Denies, || {
-        let mut of_file = FilterBlockBuilder::new(&policy("blocked:20,seed=7"));
-        (0..KEYS).for_each(|key| of_file.add_key(key.to_string().as_bytes()));
-        let columns = [SetColumn::new("c", ValueClass::Number)];
-        let mut builder = SetBuilder::new(&policy("blocked:20,seed=7"), &columns).expect("a builder");
-        let mut file = builder.file("f", 1).expect("a file");
-        file.take_block(0, &of_file.finish().expect("a block"), 0).expect("a block");
-        file.finish().expect("a file");
-        denied(&open(&builder.finish().expect("a set"), None)?, "f", 1, "c", int)
-    }),
-    ("`add_hash` of what is not the entry's hash by the policy", PanicsInDebug, || {
+    ("`add_hash` of what is not the entry's hash by the set's hasher", PanicsInDebug, || {
         let other = KeyHasher::new(8);
         let set = file(ValueClass::Number, |file| {
             let hash = |key| other.hash(Value::Int(key).entry(&mut EntryBuffer::default()).expect("an entry"));
@@ -224,11 +233,14 @@ const UNNOTICED: &[Row] = &[
         denied(&set, "f", 1, "c", int)
     }),
     ("keys without an entry are left out of a query for any of several", Denies, || {
-        let set = file(ValueClass::Number, add_all(int))?;
+        let (set, bytes) = file(ValueClass::Number, add_all(int))?;
         let is_denied = |key: &i64| {
             let asked = [Value::NotIndexable, Value::Int(-1 - key)];
             let left = asked.into_iter().filter(|value| value.class().is_some());
-            !set.answer(&set.query(b"c", left), &set.select([("f", 1)])).of_any_key()[0]
+            let (query, files) = (set.query(b"c", left), set.select([("f", 1)]));
+            let mut lookup = set.lookup(&query, &files);
+            lookup.give(0, &bytes);
+            !lookup.any()[0]
         };
         Ok((0..KEYS).filter(is_denied).count())
     }),

@@ -1,9 +1,9 @@
 //! Sets of small files, and what is known of them without any filter.
 
 use crate::*;
-use filterblock::FilterPolicy;
-use filterblock_set::file_identity;
+use filterblock_set::{Sizing, file_identity};
 use std::convert::Infallible;
+use std::io::{Read, Seek, Write};
 
 pub const COLUMNS: [&str; 2] = ["id", "word"];
 
@@ -31,30 +31,46 @@ pub fn tables(first: usize, num_files: usize, keys: usize) -> Vec<Table> {
     (first..first + num_files).map(table).collect()
 }
 
-pub fn columns(slices: u16) -> [SetColumn; 2] {
+pub fn hasher() -> KeyHasher {
+    KeyHasher::new(7)
+}
+
+pub fn usual(usual_keys: u64, rate: f64) -> Sizing {
+    Sizing::new(usual_keys, rate).expect("a small file")
+}
+
+/// The columns, for files that usually have `usual_keys` keys.
+pub fn columns(usual_keys: u64) -> [SetColumn; 2] {
     let [id, word] = COLUMNS;
-    [SetColumn::new(id, ValueClass::Number).with_slices(slices), SetColumn::new(word, ValueClass::Text)]
+    let sizing = usual(usual_keys, 0.01);
+    [SetColumn::new(id, ValueClass::Number, sizing), SetColumn::new(word, ValueClass::Text, sizing)]
 }
 
-pub fn policy(text: &str) -> FilterPolicy {
-    text.parse().expect("a policy")
+pub fn builder() -> SetBuilder {
+    SetBuilder::new(&hasher(), &columns(40)).expect("a builder")
 }
 
-pub fn add(builder: &mut SetBuilder, tables: &[Table]) {
+pub fn add(builder: &mut SetBuilder<impl Read + Write + Seek>, tables: &[Table]) {
     for table in tables {
         let mut file = builder.file(&table.name, table.identity).expect("a new file");
         table.ids.iter().for_each(|&id| assert!(file.add(0, Value::Int(id))));
         table.words.iter().for_each(|word| assert!(file.add(1, Value::Text(word))));
         file.allow_empty(0);
         file.allow_empty(1);
-        file.finish().expect("blocks");
+        file.finish().expect("a file in memory");
     }
 }
 
-pub fn set(policy_text: &str, slices: u16, tables: &[Table]) -> Vec<u8> {
-    let mut builder = SetBuilder::new(&policy(policy_text), &columns(slices)).expect("a builder");
+pub fn finish(builder: SetBuilder) -> Vec<u8> {
+    let mut object = Vec::new();
+    builder.finish(&mut object).expect("a set in memory");
+    object
+}
+
+pub fn set(tables: &[Table]) -> Vec<u8> {
+    let mut builder = builder();
     add(&mut builder, tables);
-    builder.finish().expect("a set")
+    finish(builder)
 }
 
 /// The opened index of a set that is in memory.
@@ -73,9 +89,14 @@ pub fn selected(tables: &[Table]) -> impl Iterator<Item = (&str, u64)> {
 pub fn look_up(set: &FilterSet, bytes: &[u8], tables: &[Table], column: &str, values: &[Value<'_>]) -> Answers {
     let query = set.query(column.as_bytes(), values.iter().copied());
     let selection = set.select(selected(tables));
-    let fetch = |range: std::ops::Range<u64>| Ok::<_, Infallible>(&bytes[range.start as usize..range.end as usize]);
-    let Ok(()) = set.load(&query, &selection, 64, fetch);
-    set.answer(&query, &selection)
+    // Bytes beyond the end are none.
+    let fetch = |range: Range<u64>| {
+        Ok::<_, Infallible>(bytes.get(range.start as usize..range.end as usize).unwrap_or_default())
+    };
+    let mut lookup = set.lookup(&query, &selection);
+    let Ok(()) = lookup.load(64, fetch);
+    assert_eq!(lookup.answers().of_any_key(), lookup.any());
+    lookup.answers()
 }
 
 /// What lookups of all stored values found: how many answers were *no*, and whether the index opened.
@@ -83,7 +104,6 @@ pub fn look_up(set: &FilterSet, bytes: &[u8], tables: &[Table], column: &str, va
 pub struct Seen {
     pub opened: bool,
     pub denied: usize,
-    pub bad_blocks: usize,
 }
 
 /// Looks up every value of every file in all files, and fails where a file that has it is denied.
@@ -106,6 +126,5 @@ pub fn no_row_lost(bytes: &[u8], tables: &[Table]) -> Seen {
             }
         }
     }
-    seen.bad_blocks = set.take_bad_blocks().len();
     seen
 }

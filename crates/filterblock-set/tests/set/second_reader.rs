@@ -4,62 +4,42 @@
 //! `cargo test --release -p filterblock-set -- --ignored --nocapture second_reader`. `FILTERBLOCK_PYTHON` is the
 //! interpreter. The same number gives the same set.
 
-use crate::damage::mutate;
+use crate::sample::COLUMNS;
 use crate::*;
+use filterblock_set::{Shape, Sizing};
+use serde_json::{Value as Json, json};
 use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use testkit::material::hex;
 
 const SETS: u64 = 10_000;
-const POLICIES: [&str; 6] = ["bloom:10", "blocked:8", "golomb:6", "ribbon:fpr=1%", "fuse:8", "ribbon:fpr=20%"];
-
-/// What the reader expects of the hash.
-#[derive(Clone, Copy)]
-enum Hash {
-    Any,
-    Seed(u64),
-    Key([u8; 16]),
-}
-
-impl Hash {
-    fn hasher(self) -> Option<KeyHasher> {
-        match self {
-            Self::Any => None,
-            Self::Seed(seed) => Some(KeyHasher::new(seed)),
-            Self::Key(key) => Some(KeyHasher::keyed(key)),
-        }
-    }
-
-    fn text(self) -> String {
-        match self {
-            Self::Any => String::new(),
-            Self::Seed(seed) => format!(", \"seed\": \"{seed:#x}\""),
-            Self::Key(key) => format!(", \"key\": \"{}\"", hex(&key)),
-        }
-    }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
 
 /// A set of files, a part of which was appended.
-fn set(numbers: &mut Random, hash: Hash, slices: u16, tables: &[Table]) -> Vec<u8> {
-    let policy = policy(POLICIES[numbers.index(POLICIES.len())]);
-    let policy = match hash.hasher() {
-        Some(hasher) => policy.with_hasher(hasher),
-        None => policy,
+fn set(numbers: &mut Random, hasher: Option<&KeyHasher>, tables: &[Table]) -> Vec<u8> {
+    let shape = Shape {
+        num_visits: 1 + numbers.index(9) as u8,
+        num_bands: 1 + numbers.index(4) as u8,
+        row_bits: numbers.index(7) as u8,
     };
-    let mut builder = SetBuilder::new(&policy, &columns(slices)).expect("a builder");
+    let rate = numbers.pick(&[0.3, 0.03, 0.001]);
+    let sizing = Sizing::with_shape(shape, 1 + numbers.below(40), rate).expect("a small file");
+    let [id, word] = COLUMNS;
+    let columns = [SetColumn::new(id, ValueClass::Number, sizing), SetColumn::new(word, ValueClass::Text, sizing)];
+    let builder = || SetBuilder::new(hasher.unwrap_or(&KeyHasher::new(0)), &columns).expect("a builder");
+    let mut of_first = builder();
     let (first, second) = tables.split_at(numbers.index(tables.len() + 1));
-    add(numbers, &mut builder, first);
-    let mut bytes = builder.allow_empty().finish().expect("a set");
+    add(numbers, &mut of_first, first);
+    of_first.allow_empty();
+    let mut bytes = finish(of_first);
     if !second.is_empty() {
-        add(numbers, &mut builder, second);
-        let Ok(Opening::Ready(old)) = FilterSet::open(bytes.len() as u64, &bytes, hash.hasher().as_ref()) else {
+        let (mut of_second, mut more) = (builder(), Vec::new());
+        add(numbers, &mut of_second, second);
+        let Ok(Opening::Ready(old)) = FilterSet::open(bytes.len() as u64, &bytes, hasher) else {
             panic!("just written");
         };
         let dropped = tables[numbers.index(2 * tables.len()).min(tables.len() - 1)].name.as_bytes();
-        let more = builder.finish_append(&old, |name| name == dropped).expect("a longer set");
+        of_second.finish_append(&old, |name| name == dropped, &mut more).expect("a longer set");
         // An append that ended early, or that another writer has made, lies before this one.
         match numbers.index(4) {
             0 => bytes.extend_from_slice(&more),
@@ -85,18 +65,42 @@ fn add(numbers: &mut Random, builder: &mut SetBuilder, tables: &[Table]) {
     }
 }
 
-/// A request, and the line that the library would reply.
-fn request(number: u64) -> (String, String) {
+/// A change of `bytes`, of a kind that disks, networks and programs make.
+fn mutate(bytes: &mut Vec<u8>, numbers: &mut Random) {
+    let len = bytes.len();
+    let (at, run) = (numbers.index(len), 1 + numbers.index(200));
+    let end = (at + run).min(len);
+    match numbers.index(5) {
+        0 => bytes[at] ^= 1 << numbers.index(8),
+        1 => bytes[at..end].fill(0),
+        2 => bytes.copy_within(at..end, numbers.index(len - (end - at) + 1)),
+        3 => drop(bytes.drain(at..end)),
+        _ => bytes.truncate(at),
+    }
+}
+
+/// A value from its text.
+fn value(text: &str) -> Value<'_> {
+    match text.split_once(':') {
+        Some(("int", number)) => Value::Int(number.parse().expect("a number")),
+        Some((_, word)) => Value::Text(word),
+        None => panic!("{text}"),
+    }
+}
+
+/// A request, and what the library would reply.
+fn request(number: u64) -> (Json, Json) {
     let numbers = &mut Random::new(number.wrapping_mul(0x2545_f491_4f6c_dd1d));
-    let hash = match numbers.index(3) {
-        0 => Hash::Any,
-        1 => Hash::Seed(numbers.next()),
-        _ => Hash::Key([numbers.next() as u8; 16]),
+    let (seed, key) = (numbers.next(), [numbers.next() as u8; 16]);
+    let (mut hasher, mut expected) = match numbers.index(3) {
+        0 => (None, None),
+        1 => (Some(KeyHasher::new(seed)), Some(("seed", format!("{seed:#x}")))),
+        _ => (Some(KeyHasher::keyed(key)), Some(("key", hex(&key)))),
     };
-    let slices = 1 + numbers.index(3) as u16;
-    let (num_files, keys) = (1 + numbers.index(5), numbers.index(25));
+    let num_files = if numbers.one_in(20) { 1 + numbers.index(90) } else { 1 + numbers.index(5) };
+    let keys = numbers.index(25);
     let stored = tables(0, num_files, keys);
-    let mut bytes = set(numbers, hash, slices, &stored);
+    let mut bytes = set(numbers, hasher.as_ref(), &stored);
     match numbers.index(6) {
         0 => mutate(&mut bytes, numbers),
         1 => {
@@ -106,60 +110,41 @@ fn request(number: u64) -> (String, String) {
         }
         _ => {}
     }
-    let hash = if numbers.index(20) == 0 { Hash::Seed(1) } else { hash };
+    if numbers.one_in(20) {
+        (hasher, expected) = (Some(KeyHasher::new(1)), Some(("seed", "0x1".into())));
+    }
     // The files that there are now: one has changed, one is new.
     let mut now = tables(0, num_files + 1, keys);
     let changed = numbers.index(2 * now.len());
     if let Some(table) = now.get_mut(changed) {
         table.identity ^= 1 << numbers.index(64);
     }
-    let ids: Vec<[i64; 2]> = (0..12).map(|_| [0; 2].map(|_| numbers.index(26_000) as i64 / 1000 * 1000)).collect();
-    let ids: Vec<_> = ids.into_iter().map(|ids| ids.map(|id| id + numbers.index(num_files + 2) as i64)).collect();
+    let mut queries: Vec<(&str, Vec<String>)> = Vec::new();
+    for _ in 0..12 {
+        let [a, b] = [0; 2].map(|_| numbers.index(26) * 1000 + numbers.index(num_files + 2));
+        queries.push(("id", vec![format!("int:{a}"), format!("int:{b}")]));
+        queries.push(("word", vec![format!("text:word {a}")]));
+        queries.push((if a % 2 == 0 { "word" } else { "none" }, vec![format!("int:{a}")]));
+    }
     let files: Vec<_> =
-        now.iter().map(|table| format!("[\"{}\", \"{:#x}\"]", hex(table.name.as_bytes()), table.identity)).collect();
-    let queries = ids.iter().map(|[a, b]| {
-        [
-            format!("[\"{}\", [\"int:{a}\", \"int:{b}\"]]", hex(b"id")),
-            format!("[\"{}\", [\"text:word {a}\"]]", hex(b"word")),
-            format!("[\"{}\", [\"int:{a}\"]]", hex(if a % 2 == 0 { b"word" } else { b"none" })),
-        ]
-    });
-    let queries: Vec<_> = queries.flatten().collect();
-    let request = format!(
-        "{{\"set\": \"{}\"{}, \"files\": [{}], \"queries\": [{}]}}",
-        hex(&bytes),
-        hash.text(),
-        files.join(", "),
-        queries.join(", ")
-    );
-    let opened = match FilterSet::open(bytes.len() as u64, &bytes, hash.hasher().as_ref()) {
+        now.iter().map(|table| json!([hex(table.name.as_bytes()), format!("{:#x}", table.identity)])).collect();
+    let asked: Vec<_> = queries.iter().map(|(column, values)| json!([hex(column.as_bytes()), values])).collect();
+    let mut request = json!({"set": hex(&bytes), "files": files, "queries": asked});
+    if let Some((name, text)) = expected {
+        request[name] = text.into();
+    }
+    let opened = match FilterSet::open(bytes.len() as u64, &bytes, hasher.as_ref()) {
         Ok(Opening::Ready(opened)) => opened,
         Ok(Opening::Needs(range)) => panic!("all bytes were given, {range:?} is asked for"),
-        Err(error) => {
-            let class = match error.class() {
-                DecodeErrorClass::Damaged => "damaged",
-                DecodeErrorClass::Newer => "newer",
-                DecodeErrorClass::Mismatch => "mismatch",
-                class => panic!("{class}"),
-            };
-            return (request, format!("{{\"class\": \"{class}\"}}"));
-        }
+        Err(error) => return (request, json!({"class": error.class().to_string()})),
     };
-    let mut answers = Vec::new();
-    for [a, b] in ids {
-        let word = format!("word {a}");
-        let queries: [(&str, &[Value<'_>]); 3] = [
-            ("id", &[Value::Int(a), Value::Int(b)]),
-            ("word", &[Value::Text(&word)]),
-            (if a % 2 == 0 { "word" } else { "none" }, &[Value::Int(a)]),
-        ];
-        for (column, values) in queries {
-            let may_match = look_up(&opened, &bytes, &now, column, values).of_any_key();
-            let letters: String = may_match.iter().map(|&may| if may { 'm' } else { 'n' }).collect();
-            answers.push(format!("\"{letters}\""));
-        }
-    }
-    (request, format!("{{\"class\": \"ok\", \"answers\": [{}]}}", answers.join(", ")))
+    let answer = |(column, values): &(&str, Vec<String>)| {
+        let values: Vec<_> = values.iter().map(|text| value(text)).collect();
+        let may_match = look_up(&opened, &bytes, &now, column, &values).of_any_key();
+        may_match.iter().map(|&may| if may { 'm' } else { 'n' }).collect::<String>()
+    };
+    let answers: Vec<_> = queries.iter().map(answer).collect();
+    (request, json!({"class": "ok", "answers": answers}))
 }
 
 #[test]
@@ -182,10 +167,10 @@ fn a_second_reader_agrees_on_sets() {
         writeln!(requests, "{request}").expect("a reader");
         let mut reply = String::new();
         replies.read_line(&mut reply).expect("a reply");
-        assert_eq!(reply.trim_end(), expected, "set {number}: {request}");
-        opened += u32::from(expected.contains("ok"));
-        let answers = expected.split_once("answers").map_or("", |(_, answers)| answers);
-        denied += answers.matches('n').count();
+        assert_eq!(serde_json::from_str::<Json>(&reply).expect("JSON"), expected, "set {number}: {request}");
+        opened += u32::from(expected["class"] == "ok");
+        let answers = expected["answers"].to_string();
+        denied += answers.matches('n').count() - answers.matches("null").count();
         maybe += answers.matches('m').count();
     }
     drop(requests);

@@ -10,6 +10,7 @@ use futures::stream::BoxStream;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::Barrier;
 
 /// What was read.
 #[derive(Debug, Default)]
@@ -26,12 +27,14 @@ pub struct Reads {
 pub struct CountingStore {
     inner: Arc<dyn ObjectStore>,
     reads: Mutex<Reads>,
+    /// No request for bytes is answered before as many have come.
+    pub gate: Mutex<Arc<Barrier>>,
 }
 
 impl CountingStore {
     /// Returns a recorder in front of `inner`.
     pub fn new(inner: Arc<dyn ObjectStore>) -> Arc<Self> {
-        Arc::new(Self { inner, reads: Mutex::default() })
+        Arc::new(Self { inner, reads: Mutex::default(), gate: Mutex::new(Arc::new(Barrier::new(1))) })
     }
 
     /// Returns the reads since the last call.
@@ -56,6 +59,8 @@ impl fmt::Display for CountingStore {
 #[async_trait]
 impl ObjectStore for CountingStore {
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
+        let gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        gate.wait().await;
         let head = options.head;
         let result = self.inner.get_opts(location, options).await?;
         let mut reads = self.reads.lock().unwrap_or_else(PoisonError::into_inner);

@@ -8,15 +8,17 @@ use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::basic::Encoding;
 use datafusion::parquet::file::properties::WriterProperties;
 use datafusion::parquet::schema::types::ColumnPath;
+use filterblock::KeyHasher;
 use filterblock_datafusion::SetWriter;
+use filterblock_set::Sizing;
 use std::error::Error;
 use std::sync::Arc;
 
 /// The rows of a file, which are one row group.
 pub const ROWS: i64 = 100_000;
 
-/// The kinds of the sets.
-pub const KINDS: [&str; 2] = ["bloom", "ribbon"];
+/// The sets' rates of false positives.
+pub const RATES: [f64; 2] = [0.01, 0.001];
 
 /// Bytes of everything that was written.
 #[derive(Default)]
@@ -25,7 +27,7 @@ pub struct Sizes {
     pub files: usize,
     /// Parquet's filters in them.
     pub parquet_filters: i64,
-    /// The sets, by `KINDS`.
+    /// The sets, by `RATES`.
     pub sets: [usize; 2],
 }
 
@@ -58,11 +60,11 @@ pub async fn write(store: &CountingStore, num_files: i64) -> Result<Sizes, Box<d
         .set_dictionary_enabled(false)
         .set_column_encoding(id, Encoding::DELTA_BINARY_PACKED)
         .build();
-    let new_writer = |kind| {
-        let policy = format!("{kind}:fpr=1%,seed=7").parse()?;
-        Ok::<_, Box<dyn Error>>(SetWriter::new(&policy, &schema(), &["id", "user", "name"], ROWS as u64)?)
+    let new_writer = |rate| {
+        let sizing = Sizing::new(ROWS as u64, rate).ok_or("too many rows")?;
+        Ok::<_, Box<dyn Error>>(SetWriter::new(&KeyHasher::new(7), &schema(), &["id", "user", "name"], sizing)?)
     };
-    let mut sets = [new_writer(KINDS[0])?, new_writer(KINDS[1])?];
+    let mut sets = [new_writer(RATES[0])?, new_writer(RATES[1])?];
     for file in 0..num_files {
         let ids = file * ROWS..(file + 1) * ROWS;
         let columns: Vec<ArrayRef> = vec![
@@ -88,10 +90,10 @@ pub async fn write(store: &CountingStore, num_files: i64) -> Result<Sizes, Box<d
             set.add_file(&object, keys)?;
         }
     }
-    for ((set, kind), len) in sets.iter_mut().zip(KINDS).zip(&mut sizes.sets) {
-        let bytes = set.finish()?;
-        *len = bytes.len();
-        store.put(&format!("{kind}.set").into(), bytes.into()).await?;
+    for ((set, rate), len) in sets.iter_mut().zip(RATES).zip(&mut sizes.sets) {
+        let mut bytes = Vec::new();
+        *len = set.finish(&mut bytes)? as usize;
+        store.put(&format!("{rate}.set").into(), bytes.into()).await?;
     }
     Ok(sizes)
 }

@@ -29,7 +29,7 @@ use std::sync::Arc;
 /// Needles of each row of the table.
 const NEEDLES: i64 = 3;
 
-const METHODS: [&str; 4] = ["min/max", "Parquet's Bloom", "set: bloom", "set: ribbon"];
+const METHODS: [&str; 4] = ["min/max", "Parquet's Bloom", "set: 0.01", "set: 0.001"];
 
 /// What some queries took.
 #[derive(Default)]
@@ -57,9 +57,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
         lake::ROWS,
         sizes.files
     );
-    println!("filters, all at 1 %: Parquet's {} bytes", sizes.parquet_filters);
-    for (kind, len) in lake::KINDS.iter().zip(sizes.sets) {
-        println!("                     set: {kind} {len} bytes");
+    println!("filters: Parquet's, at 0.01, {} bytes", sizes.parquet_filters);
+    for (rate, len) in lake::RATES.iter().zip(sizes.sets) {
+        println!("         the set at {rate} {len} bytes");
     }
     println!("\n{:>43}{:>29}{:>29}", "files a query", "cold, a query", "again");
     print!("{:<14}{:<16}{:>7}{:>7}", "column", "by", "plan", "open");
@@ -112,8 +112,8 @@ async fn query(store: &Arc<CountingStore>, method: &str, filter: Expr, cost: &mu
     let config = ListingTableConfig::new(ListingTableUrl::parse("lake://files/data/")?);
     let table = ListingTable::try_new(config.with_listing_options(options).with_schema(lake::schema()))?;
     let table: Arc<dyn TableProvider> = match method.strip_prefix("set: ") {
-        Some(kind) => {
-            let filter = FileFilter::new(store.clone(), format!("{kind}.set").into());
+        Some(rate) => {
+            let filter = FileFilter::new(store.clone(), format!("{rate}.set").into());
             Arc::new(FilteredTable::new(table, Arc::new(filter)))
         }
         None => Arc::new(table),

@@ -66,7 +66,7 @@ async fn damaged_sets_lose_no_row() {
         lookup(damaged).await;
     }
     println!("counted: {num_sets} damaged sets, no file lost; {skipped} times a file was still left out");
-    // Damage to a block is that of one file.
+    // Damage to a unit is that of one group, whose other rows still answer.
     assert!(skipped > 0 && num_sets > 1500);
 }
 

@@ -12,7 +12,9 @@ use datafusion::object_store::memory::InMemory;
 use datafusion::object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::prelude::{Expr, SessionContext};
+use filterblock::KeyHasher;
 use filterblock_datafusion::{FileFilter, FilteredTable, SetWriter};
+use filterblock_set::Sizing;
 use futures::TryStreamExt;
 use std::sync::Arc;
 
@@ -49,6 +51,18 @@ pub fn batch(schema: &SchemaRef, first_row: i64, columns: &[Vec<ScalarValue>]) -
     RecordBatch::try_new(schema.clone(), [Arc::new(rows) as ArrayRef].into_iter().chain(columns).collect()).unwrap()
 }
 
+/// A writer of sets at a rate of .1 %.
+pub fn writer(schema: &Schema, columns: &[&str]) -> SetWriter {
+    SetWriter::new(&KeyHasher::new(7), schema, columns, Sizing::new(100, 0.001).unwrap()).unwrap()
+}
+
+pub fn finished(writer: &mut SetWriter) -> Vec<u8> {
+    let mut set = Vec::new();
+    let len = writer.finish(&mut set).unwrap();
+    assert_eq!(len, set.len() as u64);
+    set
+}
+
 impl Lake {
     pub fn new(schema: SchemaRef) -> Self {
         Self { store: CountingStore::new(Arc::new(InMemory::new())), schema }
@@ -71,12 +85,11 @@ impl Lake {
 
     /// Makes the set of all files.
     pub async fn set(&self, columns: &[&str]) -> Vec<u8> {
-        let policy = "blocked:14,seed=7".parse().unwrap();
-        let mut writer = SetWriter::new(&policy, &self.schema, columns, 10_000).unwrap();
+        let mut writer = writer(&self.schema, columns);
         for file in self.files().await {
             writer.index_file(self.store.clone(), &file).await.unwrap();
         }
-        writer.finish().unwrap()
+        finished(&mut writer)
     }
 
     /// Stores a set, and returns its filter.

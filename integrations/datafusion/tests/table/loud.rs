@@ -1,7 +1,6 @@
 //! What keeps a set from being of use is shown, and queries do not wait for each other.
 
 use crate::lake::{self, Lake};
-use async_trait::async_trait;
 use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::arrow::util::pretty::pretty_format_batches;
@@ -10,21 +9,14 @@ use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::datasource::file_format::parquet::ParquetFormat;
 use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
 use datafusion::execution::object_store::ObjectStoreUrl;
-use datafusion::object_store::memory::InMemory;
-use datafusion::object_store::path::Path;
-use datafusion::object_store::{
-    CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore, ObjectStoreExt,
-    PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
-};
+use datafusion::object_store::{ObjectMeta, ObjectStoreExt};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{Column, IsNullExpr, Literal, case};
 use datafusion::physical_expr_adapter::{
     DefaultPhysicalExprAdapterFactory, PhysicalExprAdapter, PhysicalExprAdapterFactory,
 };
 use datafusion::prelude::{SessionContext, col, lit};
-use filterblock_datafusion::{Doubt, FileFilter, FilteredTable, Finding, SetWriter};
-use futures::stream::BoxStream;
-use std::fmt;
+use filterblock_datafusion::{Doubt, FileFilter, FilteredTable, Finding};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Barrier;
@@ -88,7 +80,7 @@ async fn explain_analyze_shows_the_set() {
 #[tokio::test]
 async fn names_of_another_form_are_reported() {
     let (lake, _) = numbers(3).await;
-    let mut writer = SetWriter::new(&"blocked:14,seed=7".parse().unwrap(), &lake.schema, &["number"], 1).unwrap();
+    let mut writer = lake::writer(&lake.schema, &["number"]);
     let files = lake.files().await;
     for (number, file) in (0..).zip(&files) {
         let mut keys = writer.keys();
@@ -96,7 +88,7 @@ async fn names_of_another_form_are_reported() {
         let location = format!("bucket/{}", file.location).into();
         writer.add_file(&ObjectMeta { location, ..file.clone() }, keys).unwrap();
     }
-    let filter = lake.filter(writer.finish().unwrap()).await;
+    let filter = lake.filter(lake::finished(&mut writer)).await;
     assert_eq!(lake.rows(lake.filtered(&filter), col("number").eq(lit(1_i64))).await, Ok(vec![1]));
     let outcomes = filter.outcomes();
     assert_eq!((outcomes.counts.known, outcomes.doubts(Doubt::File), outcomes.doubts(Doubt::Names)), (0, 3, 1));
@@ -205,65 +197,15 @@ async fn a_value_of_every_file() {
     assert_eq!(idle.outcomes().verdict(), [Finding::NeverAsked, Finding::Unanswered { filters: 1 }]);
 }
 
-/// A store in which no request for a part of the set is answered before as many others have come.
-#[derive(Debug)]
-struct Together {
-    inner: InMemory,
-    barrier: Barrier,
-}
-
-impl fmt::Display for Together {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.inner.fmt(f)
-    }
-}
-
-#[async_trait]
-impl ObjectStore for Together {
-    async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
-        self.barrier.wait().await;
-        self.inner.get_opts(location, options).await
-    }
-
-    async fn put_opts(&self, location: &Path, payload: PutPayload, options: PutOptions) -> Result<PutResult> {
-        self.inner.put_opts(location, payload, options).await
-    }
-
-    async fn put_multipart_opts(
-        &self,
-        location: &Path,
-        options: PutMultipartOptions,
-    ) -> Result<Box<dyn MultipartUpload>> {
-        self.inner.put_multipart_opts(location, options).await
-    }
-
-    fn delete_stream(&self, locations: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {
-        self.inner.delete_stream(locations)
-    }
-
-    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
-        self.inner.list(prefix)
-    }
-
-    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
-        self.inner.list_with_delimiter(prefix).await
-    }
-
-    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
-        self.inner.copy_opts(from, to, options).await
-    }
-}
-
-/// Four queries read the index, and then their blocks, at once. If one waited for another, none would end.
+/// Four queries read the index, and then their rows, at once. If one waited for another, none would end.
 #[tokio::test]
 async fn queries_read_at_once() {
     const QUERIES: usize = 4;
     let (lake, set) = numbers(5).await;
     let files = lake.files().await;
     let files: Vec<_> = files.iter().collect();
-    let store = Together { inner: InMemory::new(), barrier: Barrier::new(QUERIES) };
-    store.put(&"lake.set".into(), set.into()).await.unwrap();
-    let filter = FileFilter::new(Arc::new(store), "lake.set".into());
+    let filter = lake.filter(set).await;
+    *lake.store.gate.lock().unwrap() = Arc::new(Barrier::new(QUERIES));
     let query = async |number: i64| filter.may_match(&lake.schema, &[col("number").eq(lit(number))], &files).await;
     let all = futures::future::join_all((0..QUERIES as i64).map(query));
     let all = tokio::time::timeout(Duration::from_secs(60), all).await.expect("no query waits for another");

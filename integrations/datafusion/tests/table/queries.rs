@@ -115,7 +115,7 @@ async fn a_table_with_a_set_finds_the_same_rows() {
         files += outcomes.counts.files;
         skipped += outcomes.counts.skipped;
         doubts += outcomes.doubts(Doubt::Filter);
-        assert_eq!(outcomes.doubts(Doubt::Set) + outcomes.doubts(Doubt::Block) + outcomes.doubts(Doubt::File), 0);
+        assert_eq!(outcomes.doubts(Doubt::Set) + outcomes.doubts(Doubt::Unit) + outcomes.doubts(Doubt::File), 0);
     }
     println!(
         "counted: {num_queries} random queries, {num_rows} rows, none lost; {skipped} of {files} files not opened; \
@@ -149,12 +149,11 @@ async fn control_a_set_without_the_values_loses_rows() {
     let lake = Lake::new(lake::schema(&[("number", DataType::Int64)]));
     let number = |number| lake::batch(&lake.schema, number, &[vec![lake::scalar(&DataType::Int64, Some(number))]]);
     let object = lake.put("1", &number(1)).await;
-    let mut writer =
-        filterblock_datafusion::SetWriter::new(&"blocked:14".parse().unwrap(), &lake.schema, &["number"], 1).unwrap();
+    let mut writer = lake::writer(&lake.schema, &["number"]);
     let mut keys = writer.keys();
     keys.add(&number(2)).unwrap();
     writer.add_file(&object, keys).unwrap();
-    let filter = lake.filter(writer.finish().unwrap()).await;
+    let filter = lake.filter(lake::finished(&mut writer)).await;
     let expr = col("number").eq(lit(1_i64));
     assert_eq!(lake.rows(Arc::new(lake.table()), expr.clone()).await, Ok(vec![1]));
     assert_eq!(lake.rows(lake.filtered(&filter), expr).await, Ok(vec![]));

@@ -1,9 +1,16 @@
 //! What a lookup reads.
 
 use crate::lake::{self, Lake};
+use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use datafusion::arrow::datatypes::DataType;
+use datafusion::object_store::ObjectMeta;
 use datafusion::prelude::{col, lit};
+use filterblock::KeyHasher;
+use filterblock_datafusion::{SetWriter, identity};
+use filterblock_set::{FilterSet, Opening, Sizing, Value};
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Barrier;
 
 #[tokio::test]
 async fn two_requests_cold_none_warm_and_files_stay_closed() {
@@ -27,7 +34,7 @@ async fn two_requests_cold_none_warm_and_files_stay_closed() {
     let warm = lake.store.take();
     assert_eq!((cold.requests - warm.requests, warm.files), (2, cold.files));
 
-    // A value that no file has, between minimum and maximum of all: nothing is read but, once, its slice.
+    // A value that no file has, between minimum and maximum of all: nothing is read but, once, its rows.
     for (expr, files) in
         [(col("number").eq(lit(135_i64)), 0), (col("number").in_list(vec![lit(0_i64), lit(26_i64)], false), 2)]
     {
@@ -37,4 +44,47 @@ async fn two_requests_cold_none_warm_and_files_stay_closed() {
         assert_eq!(lake.store.take().files.len(), files);
     }
     println!("counted: {} requests without a set, {} cold, {} warm", without.requests, cold.requests, warm.requests);
+}
+
+/// A query over two columns reads the three pages of each at once: the store answers none before all six have come.
+#[tokio::test]
+async fn the_requests_of_a_query_are_made_at_once() {
+    const FILES: i64 = 64;
+    const ROWS: i64 = 4000;
+    let lake = Lake::new(lake::schema(&[("a", DataType::Int64), ("b", DataType::Int64)]));
+    let sizing = Sizing::new(ROWS as u64, 0.01).unwrap();
+    let mut writer = SetWriter::new(&KeyHasher::new(7), &lake.schema, &["a", "b"], sizing).unwrap();
+    // Files of which only what a store would say is made.
+    let object = |file: i64| {
+        let (location, e_tag) = (format!("data/{file:02}.parquet").into(), Some("1".to_owned()));
+        ObjectMeta { location, last_modified: Default::default(), size: 1, e_tag, version: None }
+    };
+    let objects: Vec<_> = (0..FILES).map(object).collect();
+    for (file, object) in (0..).zip(&objects) {
+        let numbers = Arc::new(Int64Array::from_iter_values((0..ROWS).map(|row| FILES * row + file))) as ArrayRef;
+        let mut keys = writer.keys();
+        keys.add(&RecordBatch::try_new(lake.schema.clone(), vec![numbers; 3]).unwrap()).unwrap();
+        assert_eq!(writer.add_file(object, keys).unwrap(), 0);
+    }
+    let bytes = lake::finished(&mut writer);
+    let Opening::Ready(set) = FilterSet::open(bytes.len() as u64, &bytes, None).unwrap() else { panic!("all bytes") };
+    let selection = set.select(objects.iter().map(|object| (object.location.as_ref(), identity(object).unwrap())));
+    let ranges = |number: i64| {
+        let of_column = |column: &[u8]| set.lookup(&set.query(column, [Value::Int(number)]), &selection).plan(64 << 10);
+        [of_column(b"a"), of_column(b"b")].concat()
+    };
+    let number = (0..FILES * ROWS).find(|&number| ranges(number).len() == 6).expect("pages far apart");
+    let expected: u64 = ranges(number).iter().map(|range| range.end - range.start).sum();
+
+    let (filter, files) = (lake.filter(bytes).await, objects.iter().collect::<Vec<_>>());
+    let filters = [col("a").eq(lit(number)), col("b").eq(lit(number))];
+    assert!(filter.may_match(&lake.schema, &filters, &[]).await.is_empty(), "the index alone is read");
+    *lake.store.gate.lock().unwrap() = Arc::new(Barrier::new(6));
+    let may_match = filter.may_match(&lake.schema, &filters, &files);
+    let may_match =
+        tokio::time::timeout(Duration::from_secs(60), may_match).await.expect("no request waits for another");
+    assert!(may_match[(number % FILES) as usize] && may_match.iter().filter(|may| **may).count() < 8);
+    let counts = filter.outcomes().counts;
+    assert_eq!((counts.requests, counts.bytes), (7, FilterSet::TAIL_LEN + expected));
+    println!("counted: {} requests at once, {expected} bytes of {FILES} files", counts.requests - 1);
 }

@@ -6,7 +6,9 @@ use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Field, Schema, TimeUnit};
 use datafusion::common::ScalarValue;
 use datafusion::object_store::ObjectMeta;
+use filterblock::KeyHasher;
 use filterblock_datafusion::{SetWriter, WriteError};
+use filterblock_set::Sizing;
 use std::sync::Arc;
 
 fn object() -> ObjectMeta {
@@ -19,7 +21,8 @@ fn schema_of(data_type: &DataType) -> Arc<Schema> {
 }
 
 fn writer(data_type: &DataType) -> Result<SetWriter, WriteError> {
-    SetWriter::new(&"ribbon:fpr=1%,seed=7".parse().unwrap(), &schema_of(data_type), &["column"], 100)
+    let sizing = Sizing::new(100, 0.01).unwrap();
+    SetWriter::new(&KeyHasher::new(7), &schema_of(data_type), &["column"], sizing)
 }
 
 /// The set of a table of type `table`, of a file with the same values in type `file`.
@@ -31,7 +34,7 @@ fn set(table: &DataType, first: &DataType, file: &DataType) -> Result<Vec<u8>, W
     let mut keys = writer.keys();
     keys.add(&batch)?;
     writer.add_file(&object(), keys)?;
-    writer.finish()
+    Ok(lake::finished(&mut writer))
 }
 
 #[test]
@@ -67,7 +70,7 @@ fn what_is_not_indexable_is_an_error() {
         let error = writer(&data_type).err();
         assert!(matches!(&error, Some(WriteError::NotIndexable(_, found)) if *found == data_type), "{error:?}");
     }
-    let none = SetWriter::new(&"ribbon:10".parse().unwrap(), &schema_of(&Int64), &["other"], 1).err();
+    let none = SetWriter::new(&KeyHasher::new(7), &schema_of(&Int64), &["other"], Sizing::new(1, 0.1).unwrap()).err();
     assert!(matches!(none, Some(WriteError::NoColumn(_))), "{none:?}");
 
     // A file's own type must be one that the table shows as it is.

@@ -8,7 +8,7 @@ use datafusion::object_store::path::Path;
 use datafusion::object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 use datafusion::prelude::{col, lit};
 use filterblock_datafusion::{FileFilter, SetWriter, WriteError};
-use filterblock_set::{FilterSet, Opening, SetBuildError, SetBuilder};
+use filterblock_set::{FilterSet, Opening, SetBuildError};
 use std::sync::Arc;
 
 fn numbers() -> Lake {
@@ -21,12 +21,12 @@ fn rows(lake: &Lake, numbers: &[Option<i64>]) -> RecordBatch {
 }
 
 fn writer(schema: &Schema) -> SetWriter {
-    SetWriter::new(&"blocked:14,seed=7".parse().unwrap(), schema, &["number"], 100).unwrap()
+    lake::writer(schema, &["number"])
 }
 
 /// Returns whether the file may have the number 7, by the set of one file.
 async fn may_have_7(lake: &Lake, object: &ObjectMeta, mut writer: SetWriter) -> bool {
-    let filter = lake.filter(writer.finish().unwrap()).await;
+    let filter = lake.filter(lake::finished(&mut writer)).await;
     filter.may_match(&lake.schema, &[col("number").eq(lit(7_i64))], &[object]).await[0]
 }
 
@@ -35,7 +35,7 @@ async fn given_nothing() {
     let lake = numbers();
     let object = lake.put("1", &rows(&lake, &[Some(7)])).await;
     let is_empty = |error: Option<WriteError>| matches!(error, Some(WriteError::Set(SetBuildError::Empty)));
-    assert!(is_empty(writer(&lake.schema).finish().err()));
+    assert!(is_empty(writer(&lake.schema).finish(&mut Vec::new()).err()));
     let set_path = "lake.set".into();
     assert!(is_empty(writer(&lake.schema).append_to(&*lake.store, &set_path, |_| false).await.err()));
     assert!(lake.store.head(&set_path).await.is_err(), "nothing was put");
@@ -74,8 +74,8 @@ async fn given_twice() {
     writer.index_file(lake.store.clone(), &object).await.unwrap();
     let again = writer.index_file(lake.store.clone(), &object).await.err();
     assert!(matches!(again, Some(WriteError::Set(SetBuildError::FileName(_)))), "{again:?}");
-    writer.finish().unwrap();
-    let again = writer.finish().err();
+    lake::finished(&mut writer);
+    let again = writer.finish(&mut Vec::new()).err();
     assert!(matches!(again, Some(WriteError::Set(SetBuildError::Empty))), "{again:?}");
 }
 
@@ -153,8 +153,7 @@ async fn a_writer_keeps_its_files_after_an_error() {
     writer.index_file(lake.store.clone(), &object).await.unwrap();
     let error = writer.append_to(&*lake.store, &path, |_| false).await.err();
     assert!(matches!(error, Some(WriteError::Set(SetBuildError::Decode(_)))), "{error:?}");
-    let builder: &mut SetBuilder = writer.builder();
-    assert_eq!(builder.num_files(), 1);
+    assert_eq!(writer.builder().num_files(), 1);
     lake.store.delete(&path).await.unwrap();
     writer.append_to(&*lake.store, &path, |_| false).await.unwrap();
     assert_eq!(names(&*lake.store, &path).await, ["data/1.parquet"]);

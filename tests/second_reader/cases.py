@@ -422,16 +422,6 @@ def integers_of_shapes() -> Iterator[dict[str, Any]]:
     yield answered("range", "log_block 39", filter_of(39, 33, 1 << 39).write(256, {(0, 5), (3, 7)}), ["key:6b00000001", "range:u:u"])
 
 
-def no_partitions() -> dict[str, Any]:
-    """An index of no keys. Bounds that are not in order are maybe here, too."""
-    data = bytearray(INDEX[:64])
-    data[24:44] = bytes(20)
-    request = {"frame": "range-index", "bytes": block(data).hex(), "partitions": "",
-               "queries": ["range:u:u", "key:61", "range:i61:e62", "prefix:", "range:i62:i61", "range:i61:e61"]}
-    return {"name": "range-index: no partitions", "request": request, "reply": {
-        "class": "ok", "num_entries": "0x0", "partitions": [], "answers": "nnnnmm"}}
-
-
 def as_partitions() -> Iterator[dict[str, Any]]:
     """Range filters as the only partition of an index."""
     def index_of(name: str, data: bytes, queries: list[str], ways: tuple[Way, ...] = ()) -> dict[str, Any]:
@@ -468,7 +458,7 @@ def vectors_of_partitions() -> dict[str, Any]:
 
 
 def main() -> int:
-    made = [*cases(), *of_contexts(), no_partitions(), vectors_of_partitions(), *as_partitions(), *integers_of_shapes()]
+    made = [*cases(), *of_contexts(), vectors_of_partitions(), *as_partitions(), *integers_of_shapes()]
     for each in made:
         reply = conformance.reply_to(each["request"])
         assert {name: reply.get(name) for name in each["reply"]} == each["reply"], (each["name"], each["reply"], reply)

@@ -235,8 +235,6 @@ def gaps_of(gaps: Gaps, numbers: list[int], base: int) -> tuple[str, str]:
     for at, units in gaps.jumps:
         values = values[:at] + [value - (units << gaps.unit) for value in values[at:]]
         jumps.append((values[at], units))
-    if sorted({value for value in values if value >= 0}) != values:
-        raise Unwritable("jumps of more than there is")
     front = [(len(values), 10), (64 - gaps.shift, 7), (gaps.low_bits, 6), (len(jumps), 4)]
     if jumps:
         widths = [max(column).bit_length() for column in zip(*jumps)]
@@ -267,8 +265,7 @@ def build_ranges(p: Choices, prefix: bytes, strings: list[str], groups: list[Gro
         else:
             fields = [(len(group.firsts), 8), (head.centre, 10), (head.low_bits, 4), (head.extra, 4), (head.longer, 3),
                       (bool(more), 1)] + [(len(more), 10)] * bool(more)
-            lengths = len(separator), 0 if is_last else len(separators[g + 1])
-            column, back = steps_of(p, group, strings, end, lengths)
+            column, back = steps_of(p, group, strings, end, (len(separator), len((separators + [""])[g + 1])))
             front = "".join(field_of(*each) for each in fields) + more + column
         bits, most = len(front) + len(back), 256 * p.group_units
         size = 8 * max(-(-bits // 8), LEAST_GROUP) if is_last else most
@@ -289,9 +286,8 @@ def write_range(p: Optional[Choices], keys: list[bytes], groups: list[Group], co
         payload = build_ranges(p, prefix, strings_of(p, prefix, keys), groups)
         params = PARAMS.pack(p.group_units, p.is_gaps, p.mark_bytes, p.code.num_classes, len(prefix),
                              p.code.num_columns, p.least or p.width, len(groups))
-    m = fb.mix(context)
-    head = fb.HEADER.pack(fb.MAGIC, 1, fb.RANGE, 1, 0, 0, 0, 0, len(keys), len(payload), params, fb.xxh3(payload) ^ m,
-                          0)[:60]
+    m, of_keys = fb.mix(context), (len(keys), len(payload), params)
+    head = fb.HEADER.pack(fb.MAGIC, 1, fb.RANGE, 1, 0, 0, 0, 0, *of_keys, fb.xxh3(payload) ^ m, 0)[:60]
     return head + (fb.masked_crc(head) ^ m & U32).to_bytes(4, "little") + payload
 
 
@@ -301,13 +297,10 @@ def common_prefix(keys: list[bytes]) -> bytes:
 
 def strings_of(p: Choices, prefix: bytes, keys: list[bytes]) -> list[str]:
     """As far as they count, with the zeros that follow."""
-    strings = []
-    for key in keys:
-        string, byte, _ = p.code.string(key[len(prefix):], COUNTED)
-        if byte is not None:
-            raise Unwritable("a byte without bits")
-        strings.append(string[:COUNTED].ljust(COUNTED, "0"))
-    return strings
+    read = [p.code.string(key[len(prefix):], COUNTED) for key in keys]
+    if any(byte is not None for _, byte, _ in read):
+        raise Unwritable("a byte without bits")
+    return [string[:COUNTED].ljust(COUNTED, "0") for string, _, _ in read]
 
 
 def rebuild(f: AnyFilter, keys: Iterable[bytes]) -> bytes:

@@ -30,7 +30,7 @@ BERLIN = zoneinfo.ZoneInfo("Europe/Berlin")
 
 
 def spent(keys):
-    """An iterator that was used before."""
+    # An iterator that was used before.
     keys = iter(keys)
     collections.deque(keys, maxlen=0)
     return keys

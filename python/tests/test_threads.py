@@ -28,7 +28,7 @@ def in_threads(work):
 
 
 def a_set():
-    """Made by threads that share the builder."""
+    # Made by threads that share the builder.
     builder = fb.FilterSetBuilder({"id": "number"}, PER_FILE, fpr=0.001)
 
     def add(thread):

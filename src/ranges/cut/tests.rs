@@ -189,7 +189,7 @@ fn steps(mut plain: Plain<'_>, separator: Text, next_len: u32, least: u32) -> Ve
     let (mut text, mut cells, mut end) = (separator, Vec::new(), plain.bytes.len() * 8);
     for leaf in 0..num as usize {
         let (differs, next) = (lens[leaf], lens[leaf + 1]);
-        let kept = differs.max(next).max(least) + extra + u32::from(8 * leaf as u32 * 1 < longer * num);
+        let kept = differs.max(next).max(least) + extra + u32::from(longer * num > 8 * leaf as u32);
         if leaf > 0 {
             text = text.start(differs - 1);
             text.push(1, 1);

@@ -123,7 +123,7 @@ fn scans_are_those_of_a_map_and_read_two_partitions_of_a_table_at_most() {
         assert_eq!(ledger.filter_block_bytes, ledger.filter_block_reads * PAGE_LEN as u64);
         reads[ledger.filter_block_reads as usize] += 1;
     }
-    assert!(reads[0] > 10 && reads[3] > 100 && reads[4..].iter().sum::<u64>() > 3, "{reads:?}");
+    assert!(reads[0] > 10 && reads[3] > 100 && reads[4..].iter().sum::<u64>() > 0, "{reads:?}");
     // All rows of some partition lie between the bounds.
     let before = store.ledger();
     scan(&store, &rows, &(Bound::Included(row(1)), Bound::Included(row(80_000))));
@@ -320,9 +320,12 @@ fn a_small_cache_reads_fewer_bytes_of_partitions_than_of_whole_filters() {
             store.flush().unwrap();
         }
         store.close().unwrap();
-        let store = open(&storage, options.with_cache_bytes(48_000));
+        let store = open(&storage, options.clone());
         let filters: Vec<u64> = store.stats().tables.iter().map(|table| table.range_filter.unwrap().bytes).collect();
-        assert!(filters.iter().all(|bytes| (24_000..40_000).contains(bytes)), "{filters:?}");
+        store.close().unwrap();
+        let cache_bytes = filters.iter().max().unwrap() * 5 / 4;
+        assert!(filters.iter().all(|bytes| bytes * 2 > cache_bytes), "{filters:?}");
+        let store = open(&storage, options.with_cache_bytes(cache_bytes));
         assert_eq!(store.stats().cache.pinned_bytes > 0, store.stats().filter_memory_bytes > 0);
         let before = store.ledger();
         let num_scans = 2_000;

@@ -263,24 +263,22 @@ fn a_range_filter_that_is_missing_damaged_or_of_other_rows_means_maybe_and_is_sa
     let whole = storage.contents(&table).unwrap();
     std::fs::write(dir.path().join("table"), &whole).unwrap();
     let context = of_range(&TableFile::open(&dir.path().join("table")).unwrap()).context;
-    let longer = |millibits: u32| {
-        let mut builder = RangeFilterBuilder::new(bits(f64::from(millibits) / 1000.0));
+    let longer = |num_more: u32, tenths: u32| {
+        let mut builder = RangeFilterBuilder::new(bits(f64::from(tenths) / 10.0));
         contents(0).0.iter().for_each(|&i| builder.add_key(&numbered(i)));
-        (0..20).for_each(|i| builder.add_key(&numbered(i * 1_000 + 1)));
+        (0..num_more).for_each(|i| builder.add_key(&numbered(i * 100 + 1)));
         builder.set_context(context);
         builder.finish().unwrap()
     };
     let place = place(&whole);
-    let sizes: Vec<u32> = (2_000..25_000).collect();
-    let near = sizes.partition_point(|&millibits| longer(millibits).len() < place.len());
-    let mut blocks = sizes[near - 50..near + 50].iter().map(|&millibits| longer(millibits));
-    let block = blocks.find(|block| block.len() == place.len()).expect("such a length");
+    let mut blocks = (1..400).flat_map(|num| (180..220).step_by(4).map(move |tenths| (num, longer(num, tenths))));
+    let (num_more, block) = blocks.find(|(_, block)| block.len() == place.len()).expect("such a length");
     change(&storage, &table, |bytes| bytes[place.clone()].copy_from_slice(&block));
     let store = open(&storage, options.clone());
     assert_eq!(store.scan(..=&numbered(0)[..]).count(), 1);
     let warnings = store.warnings();
     assert_eq!(warnings.len(), 1);
-    assert_eq!(warnings[0].problem, FilterProblem::NotAllRows { num_keys: 920, num_rows: 900 });
+    assert_eq!(warnings[0].problem, FilterProblem::NotAllRows { num_keys: 900 + u64::from(num_more), num_rows: 900 });
     assert_eq!(store.stats().tables[2].unusable, [Purpose::Range]);
     store.close().unwrap();
 

@@ -413,6 +413,17 @@ def integers_of_shapes() -> Iterator[dict[str, Any]]:
         key = (of.prefix + x.to_bytes(16, "big")).hex()
         yield answered("range", f"the code {near:#x} of {1 << 35:#x}, and a number of {value:#x}", data, [
             f"key:{key}", *(f"range:i{key}:i{(of.prefix + (x + more).to_bytes(16, 'big')).hex()}" for more in (0, 1 << 31, 1 << 63))])
+    # Numbers next to the ends, or as far from them as fewer bits or a double do not see.
+    of = replace(filter_of(0, 3, 40), width=16, ends=(2**100 + 5, 2**101 + 5))
+    near = [end + side * (2**bits - 1) for end in of.ends for bits in (1, 32, 64) for side in (1, -1)]
+    yield answered("range", "integers of 16 bytes, and their ends", of.write(256, {(0, 39)}), [
+        f"range:i{of.key(x - 9 * (x < of.ends[0])).hex()}:i{of.key(x + 9 * (x > of.ends[1])).hex()}" for x in near])
+    # Most of a block, of 2^32 numbers, and a code behind it in the same bucket.
+    of = replace(filter_of(33, 30, 1 << 35), width=16, ends=(0, 2**128 - 1))
+    x = next(x for x in range(1, 2**60, 2**33) if of.code(x)[0] == of.code(x + 2**32 + 9)[0] and of.code(x)[1] < of.code(x + 2**32)[1])
+    bucket, value = of.code(x)
+    yield answered("range", "integers of 16 bytes, 2^32 at once", of.write(256, {(bucket, value + 2**32 + 9)}), [
+        f"range:i{of.key(x).hex()}:i{of.key(x + more).hex()}" for more in (2**32 - 2, 2**32 + 9)])
     for log_block in 31, 32, 39:  # one above that of the bucket's range
         params = integers.PARAMS.pack(4, 4, log_block, 30, 0, (1 << log_block - 1) >> 32, 0, (1 << log_block - 1) & 0xFFFFFFFF)
         yield answered("range", f"log_block {log_block} in 2^{log_block - 1}", with_payload(params, bytes(16)), [])
@@ -437,8 +448,9 @@ def as_partitions() -> Iterator[dict[str, Any]]:
 
     for each in json.loads((KIT / "ranges.json").read_text()) + list(integers_of_shapes()):
         name, request = each["name"], each["request"]
-        if name.startswith(("range: groups of 512", "range: least 255", "range: gaps of", "range: a byte without", "integers of 16 bytes", "integers: 2^", "a reader of integers",
-                            "range: the code", "range: log_block 3")):
+        if name.removeprefix("range: ").startswith((
+                "groups of 512", "least 255", "gaps of", "a byte without", "integers of 16 bytes", "integers: 2^",
+                "a reader of integers", "the code", "log_block 3")):
             yield index_of(name, bytes.fromhex(request["bytes"]), request.get("queries", ["range:u:u"]))
     for way in RANGES:
         if way.row in ("payload_len", "digest"):

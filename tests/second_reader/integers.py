@@ -154,10 +154,8 @@ def open_integers(params: bytes, num_entries: int, context: int, payload: bytes)
     if width > 16 or log_block > 39 or 1 << log_block > p.bucket_range:
         raise Damaged("range: params")
     codes_at = prefix_len + 2 * width
-    if codes_at > len(payload):
-        raise Damaged("range: length of the payload")
     check_payload(p, payload[codes_at:])
-    ends = [int.from_bytes(payload[codes_at - size:codes_at][:width], "big") for size in (2 * width, width)]
+    ends = [int.from_bytes(payload[codes_at - size:][:width]) for size in (2 * width, width)]
     return IntegerFilter(num_entries, context, payload[:prefix_len], width, log_block, (ends[0], ends[1]), p,
                          payload[codes_at:])
 

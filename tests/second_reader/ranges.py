@@ -66,7 +66,7 @@ class RangeFilter:
         if self.choices is None:
             return False
         if self.choices.width:
-            keys = (self.prefix + of[0].to_bytes(8, "big")[:self.choices.width] for of in self.numbers)
+            keys = (self.prefix + first.to_bytes(8)[:self.choices.width] for first, _ in self.numbers)
             return any(integers.is_above(key, lower) and integers.is_below(key, upper) for key in keys)
         code = self.choices.code
         low, high = lower_string(code, self.prefix, lower), upper_string(code, self.prefix, upper)

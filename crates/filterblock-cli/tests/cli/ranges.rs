@@ -208,8 +208,8 @@ fn a_rate_that_is_lost_is_reported() {
 fn inspect_shows_its_parameters() {
     let place = with_ranges();
     let shown = shown(&place);
-    let expected = "kind version num_entries form num_leaves bits_per_key block_len_bytes context group_units is_gaps \
-        mark_bytes num_classes num_columns least width num_groups common_prefix";
+    let expected = "kind version num_entries form num_leaves bits_per_key block_len_bytes rates context group_units \
+        is_gaps mark_bytes num_classes num_columns least width num_groups common_prefix";
     assert_eq!(field_names(&shown), expected);
     assert_eq!((&shown["kind"], &shown["num_entries"], &shown["version"]), (&"range".into(), &1000.into(), &1.into()));
     assert_eq!(shown["common_prefix"], "user/00");

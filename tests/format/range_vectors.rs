@@ -190,6 +190,7 @@ const PARTITIONED: &[Range] = &[
     (Included("ant"), Included("ant")),
     (Included("aq"), Excluded("bat")),
     (Excluded("ape"), Excluded("apple")),
+    (Excluded("ape"), Included("bc")),
     (Included("bb"), Included("bd")),
     (Included("b"), Unbounded),
     (Unbounded, Unbounded),

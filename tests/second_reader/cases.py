@@ -427,7 +427,8 @@ def integers_of_shapes() -> Iterator[dict[str, Any]]:
     for log_block in 31, 32, 39:  # one above that of the bucket's range
         params = integers.PARAMS.pack(4, 4, log_block, 30, 0, (1 << log_block - 1) >> 32, 0, (1 << log_block - 1) & 0xFFFFFFFF)
         yield answered("range", f"log_block {log_block} in 2^{log_block - 1}", with_payload(params, bytes(16)), [])
-    for name, params, size in (("width 9", [8, 1, 1, 0, 0, 0, 0, 9, 1, 0, 0, 0], 4),
+    for name, params, size in (("width 8", [8, 1, 1, 0, 0, 0, 0, 8, 1, 0, 0, 0], 4),
+                               ("width 9", [8, 1, 1, 0, 0, 0, 0, 9, 1, 0, 0, 0], 4),
                                ("width 1 and a class", [8, 1, 1, 1, 0, 0, 1, 1, 1, 0, 0, 0], 392)):
         yield answered("range", f"{name} of cut keys", with_payload(bytes(params), bytes(size)), [])
     yield answered("range", "log_block 39", filter_of(39, 33, 1 << 39).write(256, {(0, 5), (3, 7)}), ["key:6b00000001", "range:u:u"])

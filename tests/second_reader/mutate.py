@@ -41,7 +41,7 @@ WRITERS = {
     "build_bloom", "build_blocked", "build_golomb", "build_fuse", "build_ribbon", "build_payload", "take_away",
     "unknowns_of", "remapped_set", "set_seed_of", "fill", "Rows", "write_block", "write_compact", "rebuild",
     "most_columns", "crosses_a_cut", "equations_of", "CUT",
-    "Group", "field_of", "steps_of", "gaps_of", "build_ranges", "write_range", "common_prefix", "strings_of", "in_common",
+    "ranges.Group", "field_of", "steps_of", "gaps_of", "build_ranges", "write_range", "common_prefix", "strings_of", "in_common",
     "integers.write", "integers.bytes_of", "ranges.bytes_of", "build_codes", "low_first",
     "write_group", "write_set", "matched", "number_entry", "days_of", "seconds_entry", "sets.entry_of", "EXAMPLE", "example", "example_set", "rejected", "sets.values",
     "is_as_document", "sets.reply_to", "reply_in_kit", "main"}

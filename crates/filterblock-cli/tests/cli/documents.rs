@@ -22,7 +22,9 @@ fn root() -> PathBuf {
 /// The documents, by their paths from the root.
 fn documents() -> Vec<String> {
     let mut paths: Vec<String> =
-        ["README.md", "EMBEDDING.md", "TESTING.md", "format-spec.md", "fuzz/README.md"].map(str::to_owned).into();
+        ["README.md", "EMBEDDING.md", "SECURITY.md", "TESTING.md", "format-spec.md", "fuzz/README.md"]
+            .map(str::to_owned)
+            .into();
     let names = |dir: &str| -> Vec<String> {
         let entries = fs::read_dir(root().join(dir)).unwrap();
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()

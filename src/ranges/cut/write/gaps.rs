@@ -9,7 +9,7 @@ use crate::ranges::cut::gaps::{
 use crate::ranges::cut::params::{MAX_MARK_BYTES, MIN_GROUP_LEN};
 use std::vec::Vec;
 
-/// A gap counts as a jump if it is so many times as long as the mean of those that do not.
+/// How many times as long as the mean of the other gaps a gap is that counts as a jump.
 const JUMP: u64 = 8;
 
 /// The length of groups, and that for more bits a key than these.
@@ -172,7 +172,7 @@ impl Writer<'_> {
     }
 }
 
-/// Long gaps are sought among so many times as many numbers as a group is to have.
+/// Among how many times a group's numbers long gaps are sought.
 const WINDOW: f64 = 2.5;
 
 /// The numbers that follow a separator, and what groups of the first of them take.
@@ -207,7 +207,7 @@ impl Window<'_> {
     }
 }
 
-/// Returns the bits of a group's head with so many jumps, of which these are the greatest fields.
+/// Returns the bits of a group's head with `num_jumps` jumps, whose greatest fields are `from` and `len`.
 fn head_bits(num_jumps: u64, from: u64, len: u64) -> u64 {
     match (num_jumps, width(from.max(len))) {
         (0, _) => HEAD_BITS,

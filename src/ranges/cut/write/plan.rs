@@ -42,14 +42,14 @@ const LEFT_OVER: i64 = EXTRA_UNIT as i64 * 3 / 8;
 /// What all leaves take for `least`: hundredths of a bit.
 const LEAST_COST: u64 = 2;
 
-/// Joined leaves leave room for so many bits beyond those that distinguish them. Of 1, 3 and 5 it is the one by which the
-/// fewest absent keys pass, on all sets of text.
+/// The number of bits beyond those that distinguish them that joined leaves leave room for. Of 1, 3 and 5 it is the one by
+/// which the fewest absent keys pass, on all sets of text.
 const CAP: u32 = 3;
 /// The shares of keys that plans join, in 40ths.
 const SHARES: [usize; 13] = [1, 2, 3, 4, 5, 6, 8, 12, 17, 23, 29, 35, 40];
-/// Leaves are joined if that leaves at most this share of what passes; no more are tried if so many times as many pass as by
-/// the best plan.
+/// Leaves are joined if that leaves at most this share of what passes.
 const WORTH: f64 = 0.97;
+/// No more leaves are joined once this many times what the best plan passes does.
 const WORSE: f64 = 1.1;
 
 /// What a group takes besides its leaves, about, with what is left over.
@@ -135,7 +135,7 @@ impl Planner<'_> {
 struct Joined {
     is_joined: Vec<bool>,
     num: usize,
-    /// The pairs with at least so many bits in common are joined.
+    /// The least number of bits that joined pairs have in common.
     pairs_from: u32,
 }
 
@@ -145,7 +145,7 @@ impl Joined {
         Self { num: is_joined.iter().filter(|&&is_joined| is_joined).count(), is_joined, pairs_from: u32::MAX }
     }
 
-    /// Joins the keys of further nodes until `num` are joined; returns whether there are so many.
+    /// Joins the keys of further nodes until `num` are joined; returns whether they are.
     fn join<'a>(&mut self, nodes: &mut impl Iterator<Item = &'a Node>, num: usize) -> bool {
         while self.num < num {
             let Some(node) = nodes.next() else { return false };
@@ -197,7 +197,7 @@ pub(super) fn stored(differs: &[u16], leaf: usize, least: u8) -> u32 {
     needed(differs, leaf, least) - u32::from(differs[leaf]) - u32::from(differs[leaf + 1] > differs[leaf])
 }
 
-/// Returns the greatest number of bits to keep at least that takes at most so many hundredths of a bit more than none.
+/// Returns the greatest number of bits to keep at least that takes at most `hundredths` of a bit more than none.
 fn least(leaves: &Leaves, hundredths: u64) -> u8 {
     let mut num_needing = [0u64; 257];
     for leaf in 0..leaves.len() {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cctype>
 #include <cstring>
 #include <limits>
 #include <mutex>
@@ -128,10 +129,12 @@ class Events {
   std::vector<std::string> pending_;
 };
 
+using NormalForm = std::function<void(const Slice& key, std::string* normal)>;
+
 class Builder final : public rocks::FilterBitsBuilder {
  public:
   // `of_small` is null, or the policy of filters of few keys, where it has fewer false positives.
-  Builder(PolicyPtr policy, PolicyPtr of_small, const rocks::BlockBasedTableOptions& table,
+  Builder(PolicyPtr policy, PolicyPtr of_small, const rocks::BlockBasedTableOptions& table, NormalForm normal_form,
           std::shared_ptr<Events> events)
       : policy_(std::move(policy)),
         of_small_(std::move(of_small)),
@@ -140,10 +143,18 @@ class Builder final : public rocks::FilterBitsBuilder {
         small_(of_small_ != nullptr),
         checksum_(table.checksum == rocks::kNoChecksum ? kWithoutChecksum : kWithChecksum),
         report_corruption_(table.detect_filter_construct_corruption),
+        normal_form_(std::move(normal_form)),
         events_(std::move(events)) {}
 
-  // A failure is reported by the finish. The library keeps one of neighbours that are equal.
   void AddKey(const Slice& key) override {
+    if (normal_form_ == nullptr) return AddEntry(key);
+    normal_.clear();
+    normal_form_(key, &normal_);
+    AddEntry(normal_);
+  }
+
+  // A failure is reported by the finish. The library keeps one of neighbours that are equal.
+  void AddEntry(const Slice& key) {
     added_ = true;
     filterblock_builder_add_key(builder_.get(), key.data(), key.size());
     if (!small_) return;
@@ -267,7 +278,8 @@ class Builder final : public rocks::FilterBitsBuilder {
   const bool report_corruption_;
   bool added_ = false;
   [[maybe_unused]] bool has_alt_ = false;
-  std::string last_alt_;
+  std::string last_alt_, normal_;
+  const NormalForm normal_form_;
   const std::shared_ptr<Events> events_;
 };
 
@@ -315,6 +327,23 @@ class MatchingReader final : public rocks::FilterBitsReader {
   void MayMatch(int num_keys, Slice** /*keys*/, bool* may_match) override {
     std::fill(may_match, may_match + num_keys, true);
   }
+};
+
+// Asks another reader for the normal forms of keys.
+class NormalReader final : public rocks::FilterBitsReader {
+ public:
+  NormalReader(NormalForm form, rocks::FilterBitsReader* reader) : form_(std::move(form)), reader_(reader) {}
+
+  using rocks::FilterBitsReader::MayMatch;
+  bool MayMatch(const Slice& entry) override {
+    std::string normal;
+    form_(entry, &normal);
+    return reader_->MayMatch(normal);
+  }
+
+ private:
+  const NormalForm form_;
+  const std::unique_ptr<rocks::FilterBitsReader> reader_;
 };
 
 Event EventOf(filterblock_status status) {
@@ -391,6 +420,16 @@ class Policy final : public rocks::FilterPolicy {
     if (status.ok()) status = PolicyOf(options.bottommost, &made->bottommost_, &bottommost);
     if (!status.ok()) return status;
     made->id_ = std::string(kClassName()) + ":" + upper + "/" + bottommost + (options.trusted ? "/trusted" : "");
+    const std::string& name = options.normal_form_name;
+    const auto is_other = [](unsigned char c) { return c != '.' && std::isalnum(c) == 0; };
+    if (name.empty() != (options.normal_form == nullptr) || std::any_of(name.begin(), name.end(), is_other)) {
+      return Status::InvalidArgument("filterblock: a normal form and a name of letters and digits need each other",
+                                     name);
+    }
+    if (!name.empty()) {
+      made->id_ += "/normal:" + name;
+      made->compatibility_name_ = "filterblock.normal." + name;
+    }
     // In RocksDB's options a text with = is a list of them.
     std::replace(made->id_.begin(), made->id_.end(), '=', ':');
     *policy = std::move(made);
@@ -399,7 +438,7 @@ class Policy final : public rocks::FilterPolicy {
 
   const char* Name() const override { return kClassName(); }
 
-  const char* CompatibilityName() const override { return rocksdbs_->CompatibilityName(); }
+  const char* CompatibilityName() const override { return compatibility_name_.c_str(); }
 
   std::string GetId() const override { return id_; }
 
@@ -408,10 +447,15 @@ class Policy final : public rocks::FilterPolicy {
     const int level = context.level_at_creation;
     PolicyPtr policy = AtLevel(context.is_bottommost ? bottommost_ : upper_, level);
     PolicyPtr of_small = context.is_bottommost ? AtLevel(upper_, level) : nullptr;
-    return new Builder(std::move(policy), std::move(of_small), context.table_options, events_);
+    return new Builder(std::move(policy), std::move(of_small), context.table_options, normal_form_, events_);
   }
 
   rocks::FilterBitsReader* GetFilterBitsReader(const Slice& filter) const override {
+    rocks::FilterBitsReader* const reader = ReaderOf(filter);
+    return normal_form_ == nullptr ? reader : new NormalReader(normal_form_, reader);
+  }
+
+  rocks::FilterBitsReader* ReaderOf(const Slice& filter) const {
     switch (WriterOf(filter)) {
       case Writer::kRocksdb:
         return rocksdbs_->GetFilterBitsReader(filter);
@@ -480,16 +524,20 @@ class Policy final : public rocks::FilterPolicy {
 
   explicit Policy(const RocksdbFilterOptions& options)
       : trusted_(options.trusted),
+        normal_form_(options.normal_form),
         events_(std::make_shared<Events>(options.log)),
-        rocksdbs_(rocks::NewBloomFilterPolicy(10)) {}
+        rocksdbs_(rocks::NewBloomFilterPolicy(10)),
+        compatibility_name_(rocksdbs_->CompatibilityName()) {}
 
   PolicyPtr upper_;
   PolicyPtr bottommost_;
   std::string id_;
   const bool trusted_;
+  const NormalForm normal_form_;
   const std::shared_ptr<Events> events_;
   // Reads all of RocksDB's filters.
   const std::unique_ptr<const rocks::FilterPolicy> rocksdbs_;
+  std::string compatibility_name_;
 };
 
 // The text of a policy in whose settings = is written as :, except after the kind.

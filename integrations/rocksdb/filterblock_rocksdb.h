@@ -16,6 +16,7 @@
 #include <rocksdb/status.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -37,6 +38,16 @@ struct RocksdbFilterOptions {
   // for partitioned filters in memory-mapped files, whose readers are made for each lookup. Reads that do not verify
   // RocksDB's checksums (ReadOptions::verify_checksums) are unprotected then, as with its own filters.
   bool trusted = false;
+
+  // For a comparator that holds keys of different bytes to be equal, as one of names without case: writes to `normal`,
+  // which is empty, bytes that equal keys have in common, as the name in lower case. Filters are built and asked with these,
+  // also with those of the extracted prefixes, and are found only under the same name of the form: neither another policy
+  // uses them, nor does this one use another's. So a changed form needs another name; under the same one, stored keys are
+  // denied. Any thread calls it. No part of an options file: RocksDB leaves a policy that has one out.
+  std::function<void(const ROCKSDB_NAMESPACE::Slice& key, std::string* normal)> normal_form;
+
+  // Letters, digits and '.'; empty if and only if there is no form.
+  std::string normal_form_name;
 
   // Where to log filters that cannot be used. Without it they are logged when the next table is written, to its log.
   // No part of an options file.

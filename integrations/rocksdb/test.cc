@@ -275,6 +275,7 @@ void TestOptionsFile() {
       {"filterblock:blocked:10", nullptr},
       {"filterblock:blocked:10/ribbon:10/", nullptr},
       {"filterblock:blocked:10/ribbon:10/trusting", nullptr},
+      {"filterblock:blocked:10/ribbon:10/normal:nocase", nullptr},
       {"filterblock:blocked:10/", nullptr},
       {"filterblock:blocked:1000/ribbon:10", nullptr},
       {"filterblock:blocked:10,transform:prefix:4/ribbon:10", nullptr},
@@ -378,6 +379,7 @@ int main(int argc, char** argv) {
   TestThreads(num_keys / 10);
   TestIngest();
   TestOptionsFile();
+  TestEqualKeys();
   TestOtherPolicies();
   TestFailedBuilds();
   TestNothing();

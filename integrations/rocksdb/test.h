@@ -75,6 +75,9 @@ class Database {
   std::unique_ptr<rocks::DB> db_;
 };
 
+// test_equal.cc
+void TestEqualKeys();
+
 // test_verdict.cc
 void TestNothing();
 void TestVerdict();

@@ -111,6 +111,8 @@ rocksdb::ColumnFamilyHandle* FamilyOf(rocksdb_t* db, rocksdb_column_family_handl
   return family == nullptr ? db->rep->DefaultColumnFamily() : family->rep;
 }
 
+void Append(void* to, const char* text, size_t len) { static_cast<std::string*>(to)->append(text, len); }
+
 }  // namespace
 
 extern "C" {
@@ -136,10 +138,21 @@ bool fbr_layout() noexcept {
 
 void fbr_register() noexcept { filterblock::RegisterRocksdbFilterPolicy(); }
 
-// Null if the adapter refuses; then the message is passed to `sink`.
-fbr_policy* fbr_policy_new(const char* upper, const char* bottommost, bool trusted, fbr_sink sink,
-                           void* context) noexcept {
+// Passes the normal form of a key to `sink`.
+typedef void (*fbr_normal)(const void* form, const char* key, size_t len, fbr_sink sink, void* context);
+
+// Null if the adapter refuses; then the message is passed to `sink`. Without a normal form `form` is null. It is freed in
+// any case, after the last policy that has it.
+fbr_policy* fbr_policy_new(const char* upper, const char* bottommost, bool trusted, const char* form_name, void* form,
+                           fbr_normal normal, void (*free_form)(void*), fbr_sink sink, void* context) noexcept {
   filterblock::RocksdbFilterOptions options;
+  if (form != nullptr) {
+    const std::shared_ptr<void> owned(form, free_form);
+    options.normal_form_name = form_name;
+    options.normal_form = [owned, normal](const rocksdb::Slice& key, std::string* to) {
+      normal(owned.get(), key.data(), key.size(), Append, to);
+    };
+  }
   options.upper = upper;
   options.bottommost = bottommost;
   options.trusted = trusted;

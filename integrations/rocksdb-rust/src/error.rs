@@ -53,8 +53,8 @@ impl fmt::Display for Finding {
             Self::NoPolicy => "no filter policy is set: call set_filter_policy after the last table factory",
             Self::OtherPolicy => "another filter policy is set: call set_filter_policy after the last table factory",
             Self::EqualKeys => {
-                "the comparator may hold keys of different bytes to be equal, and filters would deny them: use the \
-                 bytewise comparator, or state that it does not (Policies::distinct_keys)"
+                "the comparator may hold keys of different bytes to be equal, and filters would deny them: state that it \
+                 does not (Policies::distinct_keys), or give what they have in common (set_filter_policy_of_equal_keys)"
             }
             Self::NoEntries => {
                 "filters have no keys, as whole_key_filtering is off, and no prefixes, as there is no prefix extractor"

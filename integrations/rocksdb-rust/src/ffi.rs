@@ -34,6 +34,10 @@ unsafe extern "C" {
         upper: *const c_char,
         bottommost: *const c_char,
         trusted: bool,
+        form_name: *const c_char,
+        form: *mut c_void,
+        normal: unsafe extern "C" fn(*const c_void, *const u8, usize, Sink, *mut c_void),
+        free_form: unsafe extern "C" fn(*mut c_void),
         sink: Sink,
         context: *mut c_void,
     ) -> *mut RawPolicy;
@@ -108,6 +112,26 @@ unsafe extern "C" fn keep(context: *mut c_void, text: *const c_char, len: usize)
     message.0 = text.to_vec();
 }
 
+/// Writes the normal form of a key to an empty vector.
+pub(crate) type Form = Box<dyn Fn(&[u8], &mut Vec<u8>) + Send + Sync>;
+
+/// Passes a normal form on. A panic ends the process, as none can go through RocksDB.
+unsafe extern "C" fn normal(form: *const c_void, key: *const u8, len: usize, sink: Sink, context: *mut c_void) {
+    // SAFETY: it is the form of `Policy::new`, which the bridge keeps for as long as it calls it.
+    let form = unsafe { &*form.cast::<Form>() };
+    // SAFETY: the bridge passes the `len` bytes of a key, whose data is never null.
+    let key = unsafe { slice::from_raw_parts(key, len) };
+    let mut normal = Vec::new();
+    form(key, &mut normal);
+    // SAFETY: `sink` and `context` belong together, and copy the bytes.
+    unsafe { sink(context, normal.as_ptr().cast(), normal.len()) }
+}
+
+unsafe extern "C" fn free_form(form: *mut c_void) {
+    // SAFETY: it is the form of `Policy::new`, which the bridge does not use again.
+    drop(unsafe { Box::from_raw(form.cast::<Form>()) });
+}
+
 /// Whether the headers that the bridge was compiled with describe the RocksDB that is linked.
 pub(crate) fn layout_is_rocksdbs() -> bool {
     // SAFETY: no argument. It reads options that it creates itself.
@@ -152,10 +176,30 @@ unsafe impl Send for Policy {}
 unsafe impl Sync for Policy {}
 
 impl Policy {
-    pub(crate) fn new(upper: &CStr, bottommost: &CStr, trusted: bool) -> Result<Self, String> {
+    pub(crate) fn new(
+        upper: &CStr,
+        bottommost: &CStr,
+        trusted: bool,
+        form_name: &CStr,
+        form: Option<Form>,
+    ) -> Result<Self, String> {
         let mut message = Message::default();
-        // SAFETY: the texts end with 0 and outlive the call, and so does `message`.
-        let raw = unsafe { fbr_policy_new(upper.as_ptr(), bottommost.as_ptr(), trusted, keep, message.context()) };
+        let form = form.map_or(ptr::null_mut(), |form| Box::into_raw(Box::new(form)));
+        // SAFETY: the texts end with 0 and outlive the call, and so does `message`; the bridge owns the form, and may call
+        // it in any thread.
+        let raw = unsafe {
+            fbr_policy_new(
+                upper.as_ptr(),
+                bottommost.as_ptr(),
+                trusted,
+                form_name.as_ptr(),
+                form.cast(),
+                normal,
+                free_form,
+                keep,
+                message.context(),
+            )
+        };
         NonNull::new(raw).map(Self).ok_or_else(|| message.into_text())
     }
 

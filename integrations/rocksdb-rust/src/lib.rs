@@ -34,7 +34,9 @@ mod policy;
 mod ranges;
 
 pub use error::{Error, Finding};
-pub use policy::{Counts, Filters, InUse, Policies, Verdict, register, set_filter_policy};
+pub use policy::{
+    Counts, Filters, InUse, Policies, Verdict, register, set_filter_policy, set_filter_policy_of_equal_keys,
+};
 pub use ranges::{RangeCounts, RangeFilters, Row, Scan, set_range_filters, set_verified_range_filters};
 
 /// The README's examples, compiled and run.

@@ -36,7 +36,8 @@ pub struct Policies {
     /// which are opened for each lookup.
     pub trusted: bool,
     /// States that the comparator holds no two keys of different bytes to be equal. RocksDB cannot know it of a comparator
-    /// in Rust, which is refused without this statement: if it is wrong, stored keys are denied.
+    /// in Rust, which is refused without this statement: if it is wrong, stored keys are denied. For one that does there is
+    /// [`set_filter_policy_of_equal_keys`].
     pub distinct_keys: bool,
 }
 
@@ -104,12 +105,54 @@ pub(crate) fn c_text(text: &impl ToString) -> CString {
 /// The options have something that makes filters useless ([`Finding`]), the policies transform keys, which is RocksDB's to do,
 /// or the RocksDB that is linked is not the one that this package was compiled for.
 pub fn set_filter_policy(options: &mut Options, policies: &Policies) -> Result<Filters, Error> {
+    set(options, policies, "", None)
+}
+
+/// As [`set_filter_policy`], for a comparator that holds keys of different bytes to be equal, under which filters of bytes deny
+/// stored keys. `form` writes bytes that equal keys have in common, to an empty vector; filters are built and asked with these,
+/// also with those of extracted prefixes. They are found only under the same `name`, of letters and digits: a form that is changed needs
+/// another one, or stored keys are denied. Any thread calls `form`, and a panic in it ends the process. An options file does
+/// not have it: RocksDB leaves the policy out.
+///
+/// ```
+/// use filterblock_rocksdb::{Policies, set_filter_policy_of_equal_keys};
+/// use rocksdb::{DB, Options};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let directory = tempfile::tempdir()?;
+/// let mut options = Options::default();
+/// options.create_if_missing(true);
+/// options.set_comparator("caseless", Box::new(|a, b| a.to_ascii_lowercase().cmp(&b.to_ascii_lowercase())));
+/// let lower = |key: &[u8], normal: &mut Vec<u8>| normal.extend(key.to_ascii_lowercase());
+/// set_filter_policy_of_equal_keys(&mut options, &Policies::default(), "lower", lower)?;
+/// let db = DB::open(&options, directory.path())?;
+/// db.put("Apple", "red")?;
+/// db.flush()?;
+/// assert!(db.get("aPPLE")?.is_some());
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// Those of [`set_filter_policy`], and [`Error::Refused`] for another name.
+pub fn set_filter_policy_of_equal_keys(
+    options: &mut Options,
+    policies: &Policies,
+    name: &str,
+    form: impl Fn(&[u8], &mut Vec<u8>) + Send + Sync + 'static,
+) -> Result<Filters, Error> {
+    set(options, policies, name, Some(Box::new(form)))
+}
+
+fn set(options: &mut Options, policies: &Policies, name: &str, form: Option<ffi::Form>) -> Result<Filters, Error> {
     if !ffi::layout_is_rocksdbs() {
         return Err(Error::Layout);
     }
-    let policy = ffi::Policy::new(&c_text(&policies.upper), &c_text(&policies.bottommost), policies.trusted)
+    let distinct_keys = policies.distinct_keys || form.is_some();
+    let [upper, bottommost] = [&policies.upper, &policies.bottommost].map(c_text);
+    let policy = ffi::Policy::new(&upper, &bottommost, policies.trusted, &c_text(&name), form)
         .map_err(|message| Error::Refused { message })?;
-    let filters = Filters { policy, distinct_keys: policies.distinct_keys };
+    let filters = Filters { policy, distinct_keys };
     // In a copy first: if they are refused, the options are as they were.
     let mut tried = options.clone();
     if !filters.policy.set(&mut tried) {

@@ -1,7 +1,7 @@
 //! Every way to leave filters unused without any answer of RocksDB's showing it: the rows of README.md.
 
 use crate::{compact, fresh, key, query, store};
-use filterblock_rocksdb::{Error, Filters, Finding, Policies, set_filter_policy};
+use filterblock_rocksdb::{Error, Filters, Finding, Policies, set_filter_policy, set_filter_policy_of_equal_keys};
 use rocksdb::statistics::{StatsLevel, Ticker};
 use rocksdb::{
     BlockBasedIndexType, BlockBasedOptions, ChecksumType, CuckooTableOptions, DB, KeyEncodingType, Options,
@@ -187,6 +187,25 @@ fn a_false_statement_denies_a_stored_key() {
     db.flush().unwrap();
     assert_eq!(db.get("apple").unwrap(), None);
     assert!(db.get("Apple").unwrap().is_some());
+}
+
+#[test]
+fn keys_of_different_bytes_that_are_equal_are_found_by_their_normal_form() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut options = fresh();
+    options.set_comparator("folded", Box::new(|a, b| a.to_ascii_lowercase().cmp(&b.to_ascii_lowercase())));
+    let lower = |key: &[u8], normal: &mut Vec<u8>| normal.extend(key.to_ascii_lowercase());
+    for name in ["", "a name", "name\0"] {
+        let refused = set_filter_policy_of_equal_keys(&mut options, &Policies::default(), name, lower).unwrap_err();
+        assert!(matches!(refused, Error::Refused { .. }), "{refused}");
+    }
+    let filters = set_filter_policy_of_equal_keys(&mut options, &Policies::default(), "lower", lower).unwrap();
+    let db = DB::open(&options, directory.path()).unwrap();
+    assert_eq!(filters.in_use(&db).findings, []);
+    store(&db, 2_000);
+    query(&db, 2_000);
+    assert!((0..2_000).step_by(2).all(|i| db.get(key(i).to_ascii_uppercase()).unwrap().is_some()));
+    assert!(options.get_ticker_count(Ticker::BloomFilterUseful) > 900);
 }
 
 /// RocksDB takes partitioned filters without an index in two levels for whole ones, before their options can be seen.

@@ -1,0 +1,99 @@
+// Comparators that hold keys of different bytes to be equal.
+
+#include "test.h"
+
+#include <rocksdb/comparator.h>
+#include <rocksdb/slice_transform.h>
+
+#include <algorithm>
+#include <cctype>
+
+static std::string Cased(std::string text, int (*to)(int)) {
+  std::transform(text.begin(), text.end(), text.begin(), [to](unsigned char c) { return static_cast<char>(to(c)); });
+  return text;
+}
+
+// Names without case.
+class NoCase final : public rocks::Comparator {
+ public:
+  const char* Name() const override { return "test.nocase"; }
+  int Compare(const rocks::Slice& a, const rocks::Slice& b) const override {
+    return Cased(a.ToString(), tolower).compare(Cased(b.ToString(), tolower));
+  }
+  void FindShortestSeparator(std::string*, const rocks::Slice&) const override {}
+  void FindShortSuccessor(std::string*) const override {}
+};
+
+static rocks::Status MakeNormal(const std::string& name, PolicyPtr* policy) {
+  filterblock::RocksdbFilterOptions options;
+  options.normal_form = [](const rocks::Slice& key, std::string* normal) { *normal = Cased(key.ToString(), tolower); };
+  options.normal_form_name = name;
+  return filterblock::NewRocksdbFilterPolicy(options, policy);
+}
+
+static PolicyPtr Normal(const std::string& name) {
+  PolicyPtr policy;
+  REQUIRE(MakeNormal(name, &policy));
+  return policy;
+}
+
+// How many of keys that were stored in lower case are found in upper case, each and in batches.
+static uint64_t FoundInUpperCase(Database& db, uint64_t begin, uint64_t end) {
+  uint64_t found = 0;
+  std::vector<std::string> values, keys;
+  for (uint64_t i = begin; i < end; ++i) {
+    keys.push_back(Cased(KeyOf(i), toupper));
+    std::string value;
+    found += db->Get(rocks::ReadOptions(), keys.back(), &value).ok() && value == ValueOf(i);
+  }
+  const std::vector<rocks::Slice> slices(keys.begin(), keys.end());
+  uint64_t in_batches = 0;
+  for (const rocks::Status& status : db->MultiGet(rocks::ReadOptions(), slices, &values)) in_batches += status.ok();
+  CHECK(found == in_batches);
+  return found;
+}
+
+void TestEqualKeys() {
+  constexpr uint64_t kKeys = 20000;
+  static const NoCase comparator;
+  const auto setting_of = [](PolicyPtr policy) {
+    Setting setting(std::move(policy));
+    setting.options.comparator = &comparator;
+    return setting;
+  };
+  for (const bool partitioned : {false, true}) {
+    Setting setting = setting_of(Normal("nocase"));
+    if (partitioned) setting.Partitioned().options.prefix_extractor.reset(rocks::NewFixedPrefixTransform(4));
+    Database db(setting);
+    db.Put(0, kKeys);
+    for (int compacted = 0; compacted < 2; ++compacted) {
+      if (compacted != 0) db.Compact();
+      CHECK(FoundInUpperCase(db, 0, kKeys) == kKeys);
+      db.Taken(rocks::BLOOM_FILTER_USEFUL);
+      CHECK(FoundInUpperCase(db, kAbsent, kAbsent + kKeys) == 0);
+      CHECK(db.Taken(rocks::BLOOM_FILTER_USEFUL) >= 2 * kKeys * 98 / 100);
+    }
+    // Other policies do not find these filters, and their own are not found by this one.
+    for (const PolicyPtr& other : {Normal("nocase.2"), Ours("blocked:10", "ribbon:10"),
+                                   PolicyPtr(rocks::NewBloomFilterPolicy(10)), Normal("nocase")}) {
+      db.Reopen(setting_of(other));
+      CHECK(FoundInUpperCase(db, 0, kKeys) == kKeys);
+      FoundInUpperCase(db, kAbsent, kAbsent + kKeys);
+      CHECK((db.Taken(rocks::BLOOM_FILTER_USEFUL) > 0) == (other->GetId() == setting.policy->GetId()));
+    }
+  }
+  // What the form is for: filters of bytes deny stored keys.
+  for (const PolicyPtr& bytes : {Ours("blocked:10", "ribbon:10"), PolicyPtr(rocks::NewBloomFilterPolicy(10))}) {
+    Database db(setting_of(bytes));
+    db.Put(0, kKeys);
+    CHECK(FoundInUpperCase(db, 0, kKeys) < kKeys / 10);
+    db.Reopen(setting_of(Normal("nocase")));
+    CHECK(FoundInUpperCase(db, 0, kKeys) == kKeys);
+  }
+  PolicyPtr refused;
+  for (const char* name : {"", "no case", "no/case", "no=case"}) CHECK(MakeNormal(name, &refused).IsInvalidArgument());
+  filterblock::RocksdbFilterOptions nameless;
+  nameless.normal_form_name = "nocase";
+  CHECK(filterblock::NewRocksdbFilterPolicy(nameless, &refused).IsInvalidArgument());
+  CHECK(refused == nullptr);
+}

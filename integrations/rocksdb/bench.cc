@@ -5,13 +5,11 @@
 // device. `partitioned`: filters and indexes in partitions of 4 KiB, in the block cache, which has a byte a key where the
 // device is read: less than the filters of most policies.
 
-#include "filterblock_rocksdb.h"
 #include "interface.h"
+#include "test.h"
 
-#include <rocksdb/db.h>
+#include <rocksdb/convenience.h>
 #include <rocksdb/perf_context.h>
-#include <rocksdb/statistics.h>
-#include <rocksdb/table.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,29 +22,12 @@
 #include <cstring>
 #include <fstream>
 #include <random>
-#include <string>
-#include <vector>
-
-namespace rocks = ROCKSDB_NAMESPACE;
 
 namespace {
 
-constexpr uint64_t kAbsent = uint64_t{1} << 40;
 constexpr int kTables = 4;
 constexpr size_t kBatch = 32;
 bool partitioned = false;
-
-void Require(const rocks::Status& status) {
-  if (status.ok()) return;
-  fprintf(stderr, "%s\n", status.ToString().c_str());
-  exit(1);
-}
-
-void Expect(uint64_t count, uint64_t expected, const char* what) {
-  if (count == expected) return;
-  fprintf(stderr, "%s: %" PRIu64 " in place of %" PRIu64 "\n", what, count, expected);
-  exit(1);
-}
 
 // Processor time in Finish, of all builders of the process: making filters out of keys that have been added, without
 // writing them.
@@ -89,7 +70,7 @@ class TimedBuilder final : public rocks::FilterBitsBuilder {
 // Only builders are wrapped: queries cost what they cost without.
 class TimedPolicy final : public rocks::FilterPolicy {
  public:
-  explicit TimedPolicy(std::shared_ptr<const rocks::FilterPolicy> timed) : timed_(std::move(timed)) {}
+  explicit TimedPolicy(PolicyPtr timed) : timed_(std::move(timed)) {}
   const char* Name() const override { return timed_->Name(); }
   const char* CompatibilityName() const override { return timed_->CompatibilityName(); }
   rocks::FilterBitsBuilder* GetBuilderWithContext(const rocks::FilterBuildingContext& context) const override {
@@ -100,46 +81,25 @@ class TimedPolicy final : public rocks::FilterPolicy {
   }
 
  private:
-  const std::shared_ptr<const rocks::FilterPolicy> timed_;
+  const PolicyPtr timed_;
 };
 
 struct Policy {
   const char* name;
-  const char* text;  // Null for RocksDB's own.
-  bool ribbon;
+  const char* id;
 };
 
 constexpr Policy kPolicies[] = {
-    {"RocksDB Bloom(10)", nullptr, false},
-    {"RocksDB Ribbon(10)", nullptr, true},
-    {"blocked:10", "blocked:10", false},
-    {"ribbon:10", "ribbon:10", false},
-    {"ribbon:fpr=0.95%", "ribbon:fpr=0.95%", false},
-    {"ribbon:fpr=0.95%, small", "ribbon:fpr=0.95%,slots_per_key=0.965", false},
+    {"RocksDB Bloom(10)", "bloomfilter:10:false"},
+    {"RocksDB Ribbon(10)", "ribbonfilter:10:-1"},
+    {"blocked:10", "filterblock:blocked:10/blocked:10"},
+    {"ribbon:10", "filterblock:ribbon:10/ribbon:10"},
+    {"ribbon:fpr=0.95%", "filterblock:ribbon:fpr:0.95%/ribbon:fpr:0.95%"},
+    {"ribbon:fpr=0.95%, small",
+     "filterblock:ribbon:fpr:0.95%,slots_per_key:0.965/ribbon:fpr:0.95%,slots_per_key:0.965"},
 };
 constexpr size_t kRibbon = 1;
 constexpr size_t kNumPolicies = sizeof kPolicies / sizeof kPolicies[0];
-
-std::shared_ptr<const rocks::FilterPolicy> Make(const Policy& policy) {
-  if (policy.text == nullptr) {
-    return std::shared_ptr<const rocks::FilterPolicy>(policy.ribbon ? rocks::NewRibbonFilterPolicy(10, -1)
-                                                                    : rocks::NewBloomFilterPolicy(10));
-  }
-  filterblock::RocksdbFilterOptions options;
-  options.upper = options.bottommost = policy.text;
-  std::shared_ptr<const rocks::FilterPolicy> made;
-  Require(filterblock::NewRocksdbFilterPolicy(options, &made));
-  return made;
-}
-
-std::string KeyOf(uint64_t number) {
-  uint64_t z = number * 0x9e3779b97f4a7c15u + 1;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  char text[17];
-  snprintf(text, sizeof text, "%016" PRIx64, z ^ (z >> 31));
-  return text;
-}
 
 using Clock = std::chrono::steady_clock;
 
@@ -150,25 +110,13 @@ double Median(std::vector<double> values) {
   return values.empty() ? 0 : values[values.size() / 2];
 }
 
-template <typename Db>
-auto Open(const rocks::Options& options, const std::string& path, std::unique_ptr<Db>* db, int)
-    -> decltype(Db::Open(options, path, db)) {
-  return Db::Open(options, path, db);
-}
-
-template <typename Db>
-rocks::Status Open(const rocks::Options& options, const std::string& path, std::unique_ptr<Db>* db, long) {
-  Db* opened = nullptr;
-  const rocks::Status status = Db::Open(options, path, &opened);
-  db->reset(opened);
-  return status;
-}
-
 std::unique_ptr<rocks::DB> OpenOf(const Policy& policy, const std::string& path, uint64_t num_keys, bool direct,
                                   size_t cache_len, std::shared_ptr<rocks::Statistics> statistics) {
   rocks::Options options;
   rocks::BlockBasedTableOptions table;
-  table.filter_policy = std::make_shared<TimedPolicy>(Make(policy));
+  PolicyPtr made;
+  REQUIRE(rocks::FilterPolicy::CreateFromString(rocks::ConfigOptions(), policy.id, &made));
+  table.filter_policy = std::make_shared<TimedPolicy>(made);
   table.block_cache = rocks::NewLRUCache(cache_len);
   if (partitioned) {
     table.index_type = rocks::BlockBasedTableOptions::kTwoLevelIndexSearch;
@@ -184,7 +132,7 @@ std::unique_ptr<rocks::DB> OpenOf(const Policy& policy, const std::string& path,
   options.use_direct_reads = direct;
   options.statistics = std::move(statistics);
   std::unique_ptr<rocks::DB> db;
-  Require(Open(options, path, &db, 0));
+  REQUIRE(Open(options, path, &db));
   return db;
 }
 
@@ -209,16 +157,16 @@ Built Build(const Policy& policy, const std::string& path, uint64_t num_keys) {
   if (pipe(pipes) != 0) exit(1);
   const pid_t child = fork();
   if (child == 0) {
-    Require(rocks::DestroyDB(path, rocks::Options()));
+    REQUIRE(rocks::DestroyDB(path, rocks::Options()));
     auto db = OpenOf(policy, path, num_keys, false, size_t{64} << 20, nullptr);
     rocks::WriteOptions write;
     write.disableWAL = true;
     const std::string value(100, 'v');
     for (uint64_t i = 0; i < num_keys; ++i) {
-      Require(db->Put(write, KeyOf(i), value));
+      REQUIRE(db->Put(write, KeyOf(i), value));
       if ((i + 1) % (num_keys / kTables) != 0) continue;
       const auto begin = Clock::now();
-      Require(db->Flush(rocks::FlushOptions()));
+      REQUIRE(db->Flush(rocks::FlushOptions()));
       built.flush += SecondsSince(begin);
     }
     built.flush_finish_ns = static_cast<double>(finish_ns.exchange(0));
@@ -227,7 +175,7 @@ Built Build(const Policy& policy, const std::string& path, uint64_t num_keys) {
     const auto begin = Clock::now();
     rocks::CompactRangeOptions options;
     options.bottommost_level_compaction = rocks::BottommostLevelCompaction::kForce;
-    Require(db->CompactRange(options, nullptr, nullptr));
+    REQUIRE(db->CompactRange(options, nullptr, nullptr));
     built.compaction = SecondsSince(begin);
     built.compaction_finish_ns = static_cast<double>(finish_ns);
     built.memory = Memory("VmHWM") - before;
@@ -255,7 +203,7 @@ double Get(rocks::DB* db, const std::vector<std::string>& keys, bool present) {
     value.Reset();
   }
   const double seconds = SecondsSince(begin);
-  Expect(found, present ? keys.size() : 0, "keys found");
+  CHECK(found == (present ? keys.size() : 0));
   return seconds * 1e9 / static_cast<double>(keys.size());
 }
 
@@ -272,7 +220,7 @@ double MultiGet(rocks::DB* db, const std::vector<std::string>& keys) {
   }
   const double seconds = SecondsSince(begin);
   const size_t num_keys = slices.size() / kBatch * kBatch;
-  Expect(absent, num_keys, "keys absent");
+  CHECK(absent == num_keys);
   return seconds * 1e9 / static_cast<double>(num_keys);
 }
 
@@ -313,6 +261,7 @@ void Print(const Row& row) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  filterblock::RegisterRocksdbFilterPolicy();
   partitioned = argc > 1 && strcmp(argv[1], "partitioned") == 0;
   argc -= partitioned;
   argv += partitioned;
@@ -356,7 +305,7 @@ int main(int argc, char** argv) {
     const auto passed = static_cast<double>(statistics->getTickerCount(rocks::BLOOM_FILTER_FULL_POSITIVE));
     positives.of[p].push_back(100 * passed / (useful + passed));
     rocks::TablePropertiesCollection properties;
-    Require(db->GetPropertiesOfAllTables(&properties));
+    REQUIRE(db->GetPropertiesOfAllTables(&properties));
     double len = 0;
     for (const auto& table : properties) len += static_cast<double>(table.second->filter_size);
     bits.of[p].push_back(8 * len / static_cast<double>(num_keys));
@@ -377,7 +326,7 @@ int main(int argc, char** argv) {
       std::unique_ptr<rocks::Iterator> iterator(dbs[p]->NewIterator(rocks::ReadOptions()));
       for (iterator->SeekToFirst(); iterator->Valid(); iterator->Next()) {
       }
-      Require(iterator->status());
+      REQUIRE(iterator->status());
     }
     std::mt19937_64 random(7);
     for (int pass = 0; pass < passes; ++pass) {
@@ -401,6 +350,6 @@ int main(int argc, char** argv) {
     Print(present);
   }
   for (const Row* row : {&flush, &flush_finish, &compaction, &compaction_finish, &memory}) Print(*row);
-  for (const std::string& path : paths) Require(rocks::DestroyDB(path, rocks::Options()));
+  for (const std::string& path : paths) REQUIRE(rocks::DestroyDB(path, rocks::Options()));
   return 0;
 }

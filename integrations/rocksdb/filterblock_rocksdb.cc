@@ -231,12 +231,11 @@ class Builder final : public rocks::FilterBitsBuilder {
 
 #if FILTERBLOCK_ROCKSDB_VERSION >= 10009
   size_t CalculateSpace(size_t num_entries) override {
-    filterblock_prediction prediction;
-    return Predict(policy_.get(), num_entries, &prediction) ? static_cast<size_t>(prediction.block_len) + kTrailerLen : 0;
+    return static_cast<size_t>(Predict(policy_, num_entries).block_len) + kTrailerLen;
   }
 
   double EstimatedFpRate(size_t num_entries, size_t /*bytes*/) override {
-    return RateOf(policy_.get(), num_entries);
+    return Predict(policy_, num_entries).false_positive_rate;
   }
 #endif
 
@@ -244,14 +243,13 @@ class Builder final : public rocks::FilterBitsBuilder {
   // Beyond these no kind has lost more than a few per cent.
   static constexpr uint64_t kMaxSmall = 512;
 
-  static bool Predict(const filterblock_policy* policy, uint64_t num_entries, filterblock_prediction* prediction) {
-    prediction->size = sizeof *prediction;
-    return filterblock_policy_predict(policy, num_entries, prediction, nullptr) == FILTERBLOCK_STATUS_OK;
-  }
-
-  static double RateOf(const filterblock_policy* policy, uint64_t num_entries) {
-    filterblock_prediction prediction;
-    return Predict(policy, num_entries, &prediction) ? prediction.false_positive_rate : 1;
+  // Of a filter that cannot be built, that it is empty and matches everything.
+  static filterblock_prediction Predict(const PolicyPtr& policy, uint64_t num_entries) {
+    filterblock_prediction prediction{};
+    prediction.size = sizeof prediction;
+    prediction.false_positive_rate = 1;
+    filterblock_policy_predict(policy.get(), num_entries, &prediction, nullptr);
+    return prediction;
   }
 
   // Whether the kind for small filters at least halves the false positives: a ribbon filter of 24 keys has no room for
@@ -259,7 +257,7 @@ class Builder final : public rocks::FilterBitsBuilder {
   bool IsBetterSmall() const {
     const uint64_t num_entries = filterblock_builder_num_added(builder_.get());
     return small_ && num_entries > 0 &&
-           2 * RateOf(of_small_.get(), num_entries) < RateOf(policy_.get(), num_entries);
+           2 * Predict(of_small_, num_entries).false_positive_rate < Predict(policy_, num_entries).false_positive_rate;
   }
 
   static void* Allocate(void* /*context*/, size_t len) {
@@ -269,10 +267,8 @@ class Builder final : public rocks::FilterBitsBuilder {
 
   static void GiveBack(void* /*context*/, void* memory, size_t /*len*/) { delete[] static_cast<char*>(memory); }
 
-  const PolicyPtr policy_;
-  const PolicyPtr of_small_;
-  const BuilderPtr builder_;
-  const BuilderPtr small_builder_;
+  const PolicyPtr policy_, of_small_;
+  const BuilderPtr builder_, small_builder_;
   bool small_;
   const char checksum_;
   const bool report_corruption_;
@@ -323,10 +319,8 @@ class Reader final : public rocks::FilterBitsReader {
 // Of a filter that cannot answer.
 class MatchingReader final : public rocks::FilterBitsReader {
  public:
+  using rocks::FilterBitsReader::MayMatch;
   bool MayMatch(const Slice& /*entry*/) override { return true; }
-  void MayMatch(int num_keys, Slice** /*keys*/, bool* may_match) override {
-    std::fill(may_match, may_match + num_keys, true);
-  }
 };
 
 // Asks another reader for the normal forms of keys.
@@ -347,14 +341,8 @@ class NormalReader final : public rocks::FilterBitsReader {
 };
 
 Event EventOf(filterblock_status status) {
-  switch (status) {
-    case FILTERBLOCK_STATUS_NEWER:
-      return kNewer;
-    case FILTERBLOCK_STATUS_MISMATCH:
-      return kMismatch;
-    default:
-      return kDamaged;
-  }
+  if (status == FILTERBLOCK_STATUS_NEWER) return kNewer;
+  return status == FILTERBLOCK_STATUS_MISMATCH ? kMismatch : kDamaged;
 }
 
 // The prefix up to the last of `levels` delimiters.

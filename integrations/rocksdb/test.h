@@ -34,6 +34,9 @@ constexpr uint64_t kAbsent = uint64_t{1} << 40;
 std::string KeyOf(uint64_t number);
 std::string ValueOf(uint64_t number);
 
+// Newer versions give a unique_ptr.
+rocks::Status Open(const rocks::Options& options, const std::string& path, std::unique_ptr<rocks::DB>* db);
+
 struct Setting {
   PolicyPtr policy;
   rocks::BlockBasedTableOptions table;
@@ -49,7 +52,6 @@ class Database {
  public:
   explicit Database(const Setting& setting);
   ~Database();
-  Database(const Database&) = delete;
 
   void Close() { db_.reset(); }
   void Reopen(const Setting& setting);
@@ -65,6 +67,8 @@ class Database {
   void Compact();
   // Gets that are answered wrongly, of keys from `begin` to `end`, all present or all absent.
   uint64_t Wrong(uint64_t begin, uint64_t end, const rocks::ReadOptions& options = rocks::ReadOptions());
+  // Keys up to `stored` are there, as many others are not, and filters deny these, or none has been asked.
+  void CheckAll(uint64_t stored, bool filtered = true);
   // What a ticker has grown by since it was last taken.
   const rocks::Statistics& statistics() const { return *statistics_; }
   uint64_t Taken(rocks::Tickers ticker) { return statistics_->getAndResetTickerCount(ticker); }

@@ -16,10 +16,7 @@ void Check(bool condition, const char* text, const char* file, int line) {
 }
 
 void CheckOk(const rocks::Status& status, const char* text, const char* file, int line) {
-  ++num_checks;
-  if (status.ok()) return;
-  fprintf(stderr, "%s:%d: %s: %s\n", file, line, text, status.ToString().c_str());
-  exit(1);
+  Check(status.ok(), (std::string(text) + ": " + status.ToString()).c_str(), file, line);
 }
 
 PolicyPtr Ours(const std::string& upper, const std::string& bottommost, bool trusted,
@@ -40,16 +37,12 @@ filterblock::RocksdbFilterCounts CountsOf(const PolicyPtr& policy) {
   return counts;
 }
 
-static uint64_t Mixed(uint64_t number) {
+std::string KeyOf(uint64_t number) {
   uint64_t z = number * 0x9e3779b97f4a7c15u + 1;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
-
-std::string KeyOf(uint64_t number) {
   char text[17];
-  snprintf(text, sizeof text, "%016" PRIx64, Mixed(number));
+  snprintf(text, sizeof text, "%016" PRIx64, z ^ (z >> 31));
   return text;
 }
 
@@ -93,17 +86,21 @@ void Database::Reopen(const Setting& setting) {
 
 // Newer versions give a unique_ptr.
 template <typename Db>
-static auto Open(const rocks::Options& options, const std::string& path, std::unique_ptr<Db>* db, int)
+static auto OpenAs(const rocks::Options& options, const std::string& path, std::unique_ptr<Db>* db, int)
     -> decltype(Db::Open(options, path, db)) {
   return Db::Open(options, path, db);
 }
 
 template <typename Db>
-static rocks::Status Open(const rocks::Options& options, const std::string& path, std::unique_ptr<Db>* db, long) {
+static rocks::Status OpenAs(const rocks::Options& options, const std::string& path, std::unique_ptr<Db>* db, long) {
   Db* opened = nullptr;
   const rocks::Status status = Db::Open(options, path, &opened);
   db->reset(opened);
   return status;
+}
+
+rocks::Status Open(const rocks::Options& options, const std::string& path, std::unique_ptr<rocks::DB>* db) {
+  return OpenAs(options, path, db, 0);
 }
 
 rocks::Status Database::TryReopen(const rocks::Options& given) {
@@ -111,15 +108,14 @@ rocks::Status Database::TryReopen(const rocks::Options& given) {
   rocks::Options options = given;
   statistics_ = rocks::CreateDBStatistics();
   options.statistics = statistics_;
-  return Open(options, path_, &db_, 0);
+  return Open(options, path_, &db_);
 }
 
 std::vector<std::string> Database::Tables() const {
-  std::vector<std::string> names, tables;
-  REQUIRE(rocks::Env::Default()->GetChildren(path_, &names));
-  for (const std::string& name : names) {
-    if (name.size() > 4 && name.substr(name.size() - 4) == ".sst") tables.push_back(path_ + "/" + name);
-  }
+  std::vector<rocks::LiveFileMetaData> files;
+  db_->GetLiveFilesMetaData(&files);
+  std::vector<std::string> tables;
+  for (const rocks::LiveFileMetaData& file : files) tables.push_back(path_ + file.name);
   return tables;
 }
 
@@ -137,6 +133,14 @@ void Database::Compact() {
   rocks::CompactRangeOptions options;
   options.bottommost_level_compaction = rocks::BottommostLevelCompaction::kForce;
   REQUIRE(db_->CompactRange(options, nullptr, nullptr));
+}
+
+void Database::CheckAll(uint64_t stored, bool filtered) {
+  CHECK(Wrong(0, stored) == 0);
+  Taken(rocks::BLOOM_FILTER_USEFUL);
+  CHECK(Wrong(kAbsent, kAbsent + stored) == 0);
+  const uint64_t avoided = Taken(rocks::BLOOM_FILTER_USEFUL);
+  CHECK(filtered ? avoided >= stored * 98 / 100 : avoided == 0);
 }
 
 uint64_t Database::Wrong(uint64_t begin, uint64_t end, const rocks::ReadOptions& options) {

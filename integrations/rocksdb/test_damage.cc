@@ -3,7 +3,6 @@
 #include "test.h"
 
 #include <rocksdb/filter_policy.h>
-#include <rocksdb/listener.h>
 
 #include <atomic>
 #include <cstdio>
@@ -42,10 +41,7 @@ void Overwrite(const std::string& path, size_t offset, const std::string& bytes)
   CHECK(!file.fail());
 }
 
-struct Extent {
-  size_t begin;
-  size_t end;
-};
+using Extent = std::pair<size_t, size_t>;  // Begin and end.
 
 // Where the filters of a table lie in its file.
 std::vector<Extent> FiltersOf(const std::string& file) {
@@ -130,10 +126,10 @@ void DamageFilters(const Case& of, const char* policy, size_t step) {
     return failed;
   };
 
-  const Extent& filter = filters[filters.size() / 2];
-  const size_t len = filter.end - filter.begin, payload = filter.begin + kHeaderLen, end = filter.end - kTrailerLen;
+  const size_t begin = filters[filters.size() / 2].first, len = filters[filters.size() / 2].second - begin;
+  const size_t payload = begin + kHeaderLen, end = begin + len - kTrailerLen;
   std::vector<size_t> places;
-  for (size_t i = 0; i < kHeaderLen; i += step) places.push_back(filter.begin + i);
+  for (size_t i = 0; i < kHeaderLen; i += step) places.push_back(begin + i);
   for (size_t i = 0; i < 64; i += step) places.push_back(payload + random() % (end - payload));
   for (const size_t place : places) {
     const char damaged = static_cast<char>(intact[place] ^ (1 << random() % 8));
@@ -150,16 +146,16 @@ void DamageFilters(const Case& of, const char* policy, size_t step) {
     // In front of the payload nothing is damaged: the block is read, or refused.
     damage(end, trailer);
     // Both are: it looks like RocksDB's. Where this reads as a sound one, only RocksDB's checksum can tell.
-    if (of.verified && of.checksums) damage(filter.begin, std::string(len - kTrailerLen, '\0') + trailer);
+    if (of.verified && of.checksums) damage(begin, std::string(len - kTrailerLen, '\0') + trailer);
   }
   for (const char byte : {'\0', '\xff', 'x'}) {
-    IsRefused(of, damage(filter.begin, std::string(len, byte)));
+    IsRefused(of, damage(begin, std::string(len, byte)));
     damage(payload, std::string(end - payload, byte));
   }
   for (const Extent& each : filters) {
     std::string noise;
-    while (noise.size() < each.end - each.begin) noise.push_back(static_cast<char>(random()));
-    damage(each.begin, noise);
+    while (noise.size() < each.second - each.first) noise.push_back(static_cast<char>(random()));
+    damage(each.first, noise);
   }
   printf("counted: %s, %s: %llu damaged filters, %llu refused by the policy, no answer changed\n", policy, of.name,
          static_cast<unsigned long long>(damages), static_cast<unsigned long long>(noticed));
@@ -196,22 +192,16 @@ void TestOtherPolicies() {
         db.Put(0, kStored);
         if (compacted) db.Compact();
         db.Reopen(to);
-        CHECK(db.Wrong(0, kStored) == 0);
-        CHECK(db.Wrong(kAbsent, kAbsent + kStored) == 0);
-        CHECK(db.Taken(rocks::BLOOM_FILTER_USEFUL) >= kStored * 98 / 100);
+        db.CheckAll(kStored);
       }
       Database db(to);
       db.Put(0, kStored);
       if (compacted) db.Compact();
       db.Reopen(from);
-      CHECK(db.Wrong(0, kStored) == 0);
-      CHECK(db.Wrong(kAbsent, kAbsent + kStored) == 0);
-      CHECK(db.Taken(rocks::BLOOM_FILTER_USEFUL) == 0);
+      db.CheckAll(kStored, false);
       db.Compact();
       db.Reopen(to);
-      CHECK(db.Wrong(0, kStored) == 0);
-      CHECK(db.Wrong(kAbsent, kAbsent + kStored) == 0);
-      CHECK(db.Taken(rocks::BLOOM_FILTER_USEFUL) >= kStored * 98 / 100);
+      db.CheckAll(kStored);
       // Written with other settings.
       db.Reopen(Setting(Ours("fuse:fpr=1%,seed=9", "golomb:8")));
       CHECK(db.Wrong(0, kStored) == 0);
@@ -221,23 +211,11 @@ void TestOtherPolicies() {
   CHECK(counts.damaged == 0 && counts.newer == 0 && counts.mismatch == 0 && counts.not_built == 0);
 }
 
-// The tables that a database has written.
-class CountingTables final : public rocks::EventListener {
- public:
-  void OnTableFileCreated(const rocks::TableFileCreationInfo& info) override {
-    if (info.status.ok()) ++created;
-  }
-
-  std::atomic<uint64_t> created{0};
-};
-
 // A cap too small for the keys: tables have no filter, for this policy and for RocksDB's.
 void TestFailedBuilds() {
   constexpr uint64_t kStored = 20000;
   const auto log = std::make_shared<CountingLogger>();
-  const auto tables = std::make_shared<CountingTables>();
   Setting setting(Ours("blocked:max=300", "ribbon:max=300", false, log));
-  setting.options.listeners.push_back(tables);
   Database db(setting);
   db.Put(0, kStored);
   db.Put(kStored, 2 * kStored);
@@ -247,7 +225,7 @@ void TestFailedBuilds() {
   CHECK(CountsOf(setting.policy).not_built >= 1 && log->lines == 2);
   db.Compact();
   // Newer versions write the bottommost table twice.
-  CHECK(CountsOf(setting.policy).unfinished == tables->created && tables->created >= 3);
+  CHECK(CountsOf(setting.policy).unfinished == 3 || CountsOf(setting.policy).unfinished == 4);
   db.Reopen(setting);
   CHECK(db.Wrong(0, 2 * kStored) == 0);
   CHECK(log->lines == 2);

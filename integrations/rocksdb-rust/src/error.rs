@@ -116,10 +116,8 @@ impl fmt::Display for Error {
                  with: compile both with the same sources and flags",
             ),
             Self::Useless(findings) => {
-                for (i, finding) in findings.iter().enumerate() {
-                    write!(f, "{}{finding}", if i == 0 { "" } else { "; " })?;
-                }
-                Ok(())
+                let texts: Vec<String> = findings.iter().map(Finding::to_string).collect();
+                f.write_str(&texts.join("; "))
             }
             Self::NoStatistics => f.write_str("the options have no statistics: call Options::enable_statistics"),
         }

@@ -167,6 +167,7 @@ impl Family {
 }
 
 /// A shared policy of the adapter.
+#[derive(Debug)]
 pub(crate) struct Policy(NonNull<RawPolicy>);
 
 // SAFETY: a policy of RocksDB is used by all threads of its databases; the adapter's changes only atomic counters, and what
@@ -270,6 +271,7 @@ impl Drop for Policy {
 }
 
 /// Shared range filters of the adapter.
+#[derive(Debug)]
 pub(crate) struct Ranges(NonNull<RawRanges>);
 
 // SAFETY: a collector factory of RocksDB is used by all threads of its databases; the adapter's has atomic counters.
@@ -357,6 +359,7 @@ impl Drop for Ranges {
 }
 
 /// The rows of a scan, which keeps its database open.
+#[derive(Debug)]
 pub(crate) struct RawRows<'a> {
     scan: NonNull<RawScan>,
     db: PhantomData<&'a DB>,

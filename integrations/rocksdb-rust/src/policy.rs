@@ -190,16 +190,10 @@ pub fn register() {
 }
 
 /// The filters of the options that they were set in, and of the databases opened with these. Copies share the counts.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Filters {
     policy: ffi::Policy,
     distinct_keys: bool,
-}
-
-impl fmt::Debug for Filters {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Filters").field("counts", &self.counts()).finish_non_exhaustive()
-    }
 }
 
 /// Events of a policy, of all threads so far. A reader that is made for each lookup is counted each time.

@@ -5,7 +5,6 @@ use crate::policy::{c_text, useless};
 use crate::{Error, Finding, Verdict};
 use filterblock::range::RangePolicy;
 use rocksdb::{AsColumnFamilyRef, DB, Direction, IterateBounds, Options};
-use std::fmt;
 
 /// Has RocksDB write a range filter into each table, among its properties, and returns what scans with them.
 ///
@@ -61,15 +60,9 @@ fn set(options: &mut Options, policy: &RangePolicy, verify: bool) -> Result<Rang
 }
 
 /// The range filters of the options that they were set in, and of the databases opened with these. Copies share the counts.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct RangeFilters {
     ranges: ffi::Ranges,
-}
-
-impl fmt::Debug for RangeFilters {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RangeFilters").field("counts", &self.counts()).finish_non_exhaustive()
-    }
 }
 
 /// Events of range filters, of all threads so far.
@@ -157,14 +150,9 @@ impl RangeFilters {
 pub type Row = (Box<[u8]>, Box<[u8]>);
 
 /// The rows of a scan, in order. It ends after an error.
+#[derive(Debug)]
 pub struct Scan<'a> {
     rows: Option<RawRows<'a>>,
-}
-
-impl fmt::Debug for Scan<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scan").field("has_ended", &self.rows.is_none()).finish()
-    }
 }
 
 impl Iterator for Scan<'_> {

@@ -7,6 +7,7 @@ mod ranges;
 mod useless;
 
 use rocksdb::{DB, Options};
+use tempfile::TempDir;
 
 /// Numbers of the generator SplitMix64.
 pub struct Random(pub u64);
@@ -32,6 +33,13 @@ pub fn fresh() -> Options {
     options.create_if_missing(true);
     options.enable_statistics();
     options
+}
+
+/// A database in a directory of its own.
+pub fn open(options: &Options) -> (TempDir, DB) {
+    let directory = tempfile::tempdir().unwrap();
+    let db = DB::open(options, directory.path()).unwrap();
+    (directory, db)
 }
 
 /// A key that every test has: the even ones are stored.

@@ -9,7 +9,6 @@ use rocksdb::{
     ReadOptions, SliceTransform, SstFileWriter,
 };
 use std::collections::BTreeMap;
-use std::path::Path;
 use tempfile::TempDir;
 
 const NUM_STEPS: u64 = 60;
@@ -188,11 +187,7 @@ impl Run {
         self.num_files += 1;
         let path = self.directory.path().join(format!("checkpoint{}", self.num_files));
         Checkpoint::new(self.db()).unwrap().create_checkpoint(&path).unwrap();
-        self.opens_alike(&path);
-    }
-
-    fn opens_alike(&self, path: &Path) {
-        let copy = DB::open(&self.options, path).unwrap();
+        let copy = DB::open(&self.options, &path).unwrap();
         assert!(self.filters.in_use(&copy).findings.is_empty());
         self.compare_all(&copy);
     }

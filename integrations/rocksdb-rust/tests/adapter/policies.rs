@@ -1,6 +1,6 @@
 //! Policies as texts and as values, and options files.
 
-use crate::{compact, fresh, query, store};
+use crate::{compact, fresh, open, query, store};
 use filterblock::FilterPolicy;
 use filterblock_rocksdb::{Error, Filters, Policies, register, set_filter_policy, set_range_filters};
 use rocksdb::statistics::Ticker;
@@ -49,10 +49,9 @@ fn policies_are_given_typed_or_as_text() {
     let trusted = Policies { trusted: true, ..typed };
     assert_eq!(trusted.to_string().parse::<Policies>().unwrap(), trusted);
     for policies in [text, trusted] {
-        let directory = tempfile::tempdir().unwrap();
         let mut options = fresh();
         let filters = set_filter_policy(&mut options, &policies).unwrap();
-        let db = DB::open(&options, directory.path()).unwrap();
+        let (_directory, db) = open(&options);
         let id = format!("filterblock:{}", policies.to_string().replace('=', ":"));
         assert_eq!(filters.in_use(&db).policy.as_deref(), Some(&id[..]));
     }
@@ -64,10 +63,9 @@ fn counters_move_and_have_the_rates_of_the_policies() {
     const NUM_KEYS: u64 = 40_000;
     for policies in ["blocked:10", "blocked:6/ribbon:fpr=1%", "ribbon:10"] {
         let policies: Policies = policies.parse().unwrap();
-        let directory = tempfile::tempdir().unwrap();
         let mut options = fresh();
         let filters = set_filter_policy(&mut options, &policies).unwrap();
-        let db = DB::open(&options, directory.path()).unwrap();
+        let (_directory, db) = open(&options);
         store(&db, NUM_KEYS);
         compact(&db);
         assert!(filters.counts().built >= 1);
@@ -138,11 +136,10 @@ fn an_options_file_names_the_policy() {
 
 #[test]
 fn threads_share_filters_and_their_counts() {
-    let directory = tempfile::tempdir().unwrap();
     let mut options = fresh();
     let filters = set_filter_policy(&mut options, &Policies::default()).unwrap();
     let ranges = set_range_filters(&mut options, &"range:14".parse().unwrap()).unwrap();
-    let db = DB::open(&options, directory.path()).unwrap();
+    let (_directory, db) = open(&options);
     store(&db, 4_000);
     thread::scope(|scope| {
         for _ in 0..4 {

@@ -1,6 +1,6 @@
 //! Scans at the edges of what a range is.
 
-use crate::{fresh, key, store};
+use crate::{fresh, key, open, store};
 use filterblock_rocksdb::{Error, Finding, RangeFilters, Row, set_range_filters, set_verified_range_filters};
 use rocksdb::{DB, Direction, IterateBounds, PrefixRange, WriteBatch};
 
@@ -10,11 +10,10 @@ fn scanned(ranges: &RangeFilters, db: &DB, range: impl IterateBounds) -> Vec<Row
 
 #[test]
 fn tables_without_rows_in_the_range_are_left_out() {
-    let directory = tempfile::tempdir().unwrap();
     let mut options = fresh();
     options.set_disable_auto_compactions(true);
-    let ranges = set_range_filters(&mut options, &"range:14".parse().unwrap()).unwrap();
-    let db = DB::open(&options, directory.path()).unwrap();
+    let ranges = set_range_filters(&mut options, &"range:fpr=1%,len=16".parse().unwrap()).unwrap();
+    let (_directory, db) = open(&options);
     // Overlapping tables: each has every fifth of the keys.
     for table in 0..5 {
         for i in (table..5_000).step_by(5) {
@@ -28,18 +27,17 @@ fn tables_without_rows_in_the_range_are_left_out() {
     }
     let counts = ranges.counts();
     assert_eq!((counts.built, counts.asked, counts.unusable), (5, 10_000, 0));
-    // 9000 of the tables have nothing in the range.
-    assert!((8_800..=9_000).contains(&counts.skipped), "{counts:?}");
+    // 9000 of the tables have nothing in the range, and one of a hundred passes, within four standard deviations.
+    assert!((9_000 - 90 - 38..=9_000).contains(&counts.skipped), "{counts:?}");
     let verdict = ranges.verdict();
     assert!(verdict.is_fine, "{verdict}");
 }
 
 #[test]
 fn bounds_are_those_of_rust() {
-    let directory = tempfile::tempdir().unwrap();
     let mut options = fresh();
     let ranges = set_verified_range_filters(&mut options, &"range:14".parse().unwrap()).unwrap();
-    let db = DB::open(&options, directory.path()).unwrap();
+    let (_directory, db) = open(&options);
     for key in ["", "a", "ab", "b", "\u{7f}"] {
         db.put(key, key).unwrap();
     }
@@ -63,11 +61,10 @@ fn bounds_are_those_of_rust() {
 
 #[test]
 fn a_scan_sees_deletions_of_ranges_and_what_is_not_flushed() {
-    let directory = tempfile::tempdir().unwrap();
     let mut options = fresh();
     options.set_disable_auto_compactions(true);
     let ranges = set_range_filters(&mut options, &"range:14".parse().unwrap()).unwrap();
-    let db = DB::open(&options, directory.path()).unwrap();
+    let (_directory, db) = open(&options);
     store(&db, 1_000);
     // The table with the deletion has no key between its ends.
     let mut deletion = WriteBatch::default();

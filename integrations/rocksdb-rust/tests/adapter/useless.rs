@@ -1,6 +1,6 @@
 //! Every way to leave filters unused without any answer of RocksDB's showing it: the rows of README.md.
 
-use crate::{compact, fresh, key, query, store};
+use crate::{compact, fresh, key, open, query, store};
 use filterblock_rocksdb::{Error, Filters, Finding, Policies, set_filter_policy, set_filter_policy_of_equal_keys};
 use rocksdb::statistics::{StatsLevel, Ticker};
 use rocksdb::{
@@ -52,7 +52,6 @@ fn another_table_format() {
 
 #[test]
 fn a_table_factory_set_afterwards() {
-    let directory = tempfile::tempdir().unwrap();
     let mut options = fresh();
     let filters = set(&mut options).unwrap();
     options.set_block_based_table_factory(&BlockBasedOptions::default());
@@ -64,7 +63,7 @@ fn a_table_factory_set_afterwards() {
     // It has a table factory with a Bloom filter.
     options.optimize_for_point_lookup(8);
     assert_eq!(filters.findings(&options), [Finding::OtherPolicy]);
-    let db = DB::open(&options, directory.path()).unwrap();
+    let (_directory, db) = open(&options);
     let in_use = filters.in_use(&db);
     assert_eq!(in_use.findings, [Finding::OtherPolicy]);
     assert!(in_use.policy.unwrap().starts_with("bloomfilter"));
@@ -82,10 +81,9 @@ fn another_policy_of_this_package() {
 
 #[test]
 fn a_policy_changed_in_an_open_database() {
-    let directory = tempfile::tempdir().unwrap();
     let mut options = fresh();
     let filters = set(&mut options).unwrap();
-    let db = DB::open(&options, directory.path()).unwrap();
+    let (_directory, db) = open(&options);
     assert_eq!(filters.in_use(&db).findings, []);
     db.set_options(&[("block_based_table_factory", "{filter_policy=bloomfilter:10:false;}")]).unwrap();
     assert_eq!(filters.in_use(&db).findings, [Finding::OtherPolicy]);
@@ -138,11 +136,10 @@ fn neither_whole_keys_nor_prefixes() {
 fn no_filters_in_the_bottommost_level() {
     refused_and_found(|options| options.set_optimize_filters_for_hits(true), Finding::NoneAtBottom);
     // Set afterwards, and on purpose.
-    let directory = tempfile::tempdir().unwrap();
     let mut options = fresh();
     let filters = set(&mut options).unwrap();
     options.set_optimize_filters_for_hits(true);
-    let db = DB::open(&options, directory.path()).unwrap();
+    let (_directory, db) = open(&options);
     store(&db, 2_000);
     compact(&db);
     let in_use = filters.in_use(&db);
@@ -160,13 +157,12 @@ fn comparators_that_may_hold_different_keys_to_be_equal() {
         Finding::EqualKeys,
     );
     // With a statement that is true, every stored key is found.
-    let directory = tempfile::tempdir().unwrap();
     let mut options = fresh();
     options.set_comparator("reversed", Box::new(|a, b| b.cmp(a)));
     let policies = Policies { distinct_keys: true, ..Policies::default() };
     let filters = set_filter_policy(&mut options, &policies).unwrap();
     filters.check(&options).unwrap();
-    let db = DB::open(&options, directory.path()).unwrap();
+    let (_directory, db) = open(&options);
     assert_eq!(filters.in_use(&db).findings, []);
     store(&db, 2_000);
     query(&db, 2_000);
@@ -176,12 +172,11 @@ fn comparators_that_may_hold_different_keys_to_be_equal() {
 /// The control of the test above: such a comparator, and a statement that is false, deny a stored key.
 #[test]
 fn a_false_statement_denies_a_stored_key() {
-    let directory = tempfile::tempdir().unwrap();
     let mut options = fresh();
     options.set_comparator("folded", Box::new(|a, b| a.to_ascii_lowercase().cmp(&b.to_ascii_lowercase())));
     let policies = Policies { distinct_keys: true, ..Policies::default() };
     set_filter_policy(&mut options, &policies).unwrap();
-    let db = DB::open(&options, directory.path()).unwrap();
+    let (_directory, db) = open(&options);
     db.put("Apple", "red").unwrap();
     assert!(db.get("apple").unwrap().is_some(), "in memory");
     db.flush().unwrap();
@@ -191,7 +186,6 @@ fn a_false_statement_denies_a_stored_key() {
 
 #[test]
 fn keys_of_different_bytes_that_are_equal_are_found_by_their_normal_form() {
-    let directory = tempfile::tempdir().unwrap();
     let mut options = fresh();
     options.set_comparator("folded", Box::new(|a, b| a.to_ascii_lowercase().cmp(&b.to_ascii_lowercase())));
     let lower = |key: &[u8], normal: &mut Vec<u8>| normal.extend(key.to_ascii_lowercase());
@@ -200,7 +194,7 @@ fn keys_of_different_bytes_that_are_equal_are_found_by_their_normal_form() {
         assert!(matches!(refused, Error::Refused { .. }), "{refused}");
     }
     let filters = set_filter_policy_of_equal_keys(&mut options, &Policies::default(), "lower", lower).unwrap();
-    let db = DB::open(&options, directory.path()).unwrap();
+    let (_directory, db) = open(&options);
     assert_eq!(filters.in_use(&db).findings, []);
     store(&db, 2_000);
     query(&db, 2_000);
@@ -212,7 +206,6 @@ fn keys_of_different_bytes_that_are_equal_are_found_by_their_normal_form() {
 #[test]
 fn partitioned_filters_without_a_partitioned_index_are_whole_ones() {
     let num_filters = |two_levels: bool| {
-        let directory = tempfile::tempdir().unwrap();
         let mut table = BlockBasedOptions::default();
         table.set_partition_filters(true);
         table.set_metadata_block_size(256);
@@ -222,7 +215,7 @@ fn partitioned_filters_without_a_partitioned_index_are_whole_ones() {
         let mut options = fresh();
         options.set_block_based_table_factory(&table);
         let filters = set(&mut options).unwrap();
-        let db = DB::open(&options, directory.path()).unwrap();
+        let (_directory, db) = open(&options);
         store(&db, 4_000);
         query(&db, 4_000);
         assert!(filters.verdict(&options).unwrap().is_fine);
@@ -255,11 +248,10 @@ fn a_verdict_needs_statistics() {
     let filters = set(&mut options).unwrap();
     assert_eq!(filters.verdict(&options).unwrap_err(), Error::NoStatistics);
     // A level without tickers counts no query.
-    let directory = tempfile::tempdir().unwrap();
     let mut options = fresh();
     let filters = set(&mut options).unwrap();
     options.set_statistics_level(StatsLevel::DisableAll);
-    let db = DB::open(&options, directory.path()).unwrap();
+    let (_directory, db) = open(&options);
     store(&db, 100);
     query(&db, 100);
     assert!(!filters.verdict(&options).unwrap().is_fine);
@@ -297,7 +289,6 @@ fn copies_of_options_keep_their_policy() {
 
 #[test]
 fn iterators_in_total_order_do_not_query_filters_of_prefixes() {
-    let directory = tempfile::tempdir().unwrap();
     let mut options = fresh();
     let mut table = BlockBasedOptions::default();
     table.set_whole_key_filtering(false);
@@ -305,7 +296,7 @@ fn iterators_in_total_order_do_not_query_filters_of_prefixes() {
     // Of the keys of `store`, all but the last digit.
     options.set_prefix_extractor(SliceTransform::create_fixed_prefix(11));
     let filters = set(&mut options).unwrap();
-    let db = DB::open(&options, directory.path()).unwrap();
+    let (_directory, db) = open(&options);
     for i in (0..20_000).step_by(20) {
         db.put(key(i), b"value").unwrap();
     }

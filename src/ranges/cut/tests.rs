@@ -351,3 +351,19 @@ fn dense_numbers_are_exact_in_less_than_three_bits() {
         assert_eq!(filter.overlaps(Included(&key), Included(&key)), keys.binary_search(&key).is_ok(), "{id}");
     }
 }
+
+#[test]
+fn keys_of_a_short_last_group_are_kept_as_others_are() {
+    let (mut random, mut num_passing) = (Random::new(8), 0);
+    for _ in 0..3 {
+        let mut numbers: Vec<u64> = (0..900).map(|_| random.next() >> 1).collect();
+        numbers.sort_unstable();
+        let keys: Vec<Vec<u8>> = numbers.into_iter().map(big).collect();
+        for num in 600..900 {
+            let filter = Filter::new(&keys[..num], 14.0);
+            assert!(filter.payload.len() * 8 < 14 * (num + 8) && filter.params.num_groups > 1);
+            num_passing += u32::from(filter.overlaps(Included(&keys[num]), Included(&keys[num])));
+        }
+    }
+    assert!(num_passing <= 2, "{num_passing}");
+}

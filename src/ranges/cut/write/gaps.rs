@@ -101,9 +101,13 @@ impl Writer<'_> {
             let (mut taken, chosen) = self.choose(rest, separator, depth, goal)?;
             depth = chosen;
             let mut plan = Plan::of(&rest[..taken], separator, depth);
-            // What a window estimates may be a little less than what the group takes. The last one takes its share.
+            // What a window estimates may be a little less than what the group takes. The last one takes its share, and a
+            // head, which else is that of many.
             let is_exact = self.least_depth == self.len;
-            let share = if taken == rest.len() && !is_exact { (self.bits * taken as f64) as u64 } else { u64::MAX };
+            let share = match taken == rest.len() && !is_exact {
+                true => (self.bits * taken as f64) as u64 + if num > 0 { HEAD_BITS } else { 0 },
+                false => u64::MAX,
+            };
             while plan.bits > share.min(self.group_len as u64 * 8) && depth > 1 {
                 match is_exact {
                     true => taken = self.end(rest, taken - 1)?,

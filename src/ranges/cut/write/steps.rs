@@ -41,6 +41,7 @@ impl Writer<'_> {
         let mark_bytes = self.mark_bytes(&self.starts(self.plan.extra, u32::MAX)?);
         let marked = 8 * mark_bytes as u32;
         let (starts, extra) = self.fitting(budget, mark_bytes, marked)?;
+        let left = budget.saturating_sub((starts.len() as u64 - 1) * (self.room + 8 * mark_bytes as u64));
         let (mut marks, mut groups) = (Vec::new(), Vec::new());
         for (group, &start) in starts.iter().enumerate() {
             let end = starts.get(group + 1).copied().unwrap_or(self.leaves.len());
@@ -48,7 +49,8 @@ impl Writer<'_> {
                 let mark = self.source.mark(self.leaves.keys[start], self.leaves.differs[start]);
                 marks.extend_from_slice(&mark[..mark_bytes]);
             }
-            groups.extend(self.group(start, end, extra, marked));
+            let room = if end == self.leaves.len() { self.last_room(start, left, extra, marked) } else { self.room };
+            groups.extend(self.group(start, end, room, marked));
         }
         marks.append(&mut groups);
         Some((Written { payload: marks, mark_bytes, num: starts.len(), group_len: self.room as usize / 8 }, extra))
@@ -134,14 +136,18 @@ impl Writer<'_> {
         (extra, if extra == limit { 0 } else { (8 * rest / num).min((1 << LONGER_BITS) - 1) })
     }
 
+    /// Returns the bits that the last group may take, of which the budget leaves it `budget_left`.
+    fn last_room(&self, start: usize, budget_left: u64, planned: u32, marked: u32) -> u64 {
+        let taken = |extra| self.taken(start, self.leaves.len() - start, extra, marked).min(self.room);
+        // Others have room for about one bit more of a leaf than is planned.
+        taken(planned + EXTRA_UNIT).min(budget_left).max(taken(planned))
+    }
+
     /// Returns the bytes of a group of the leaves `start..end`.
-    fn group(&self, start: usize, end: usize, planned: u32, marked: u32) -> Vec<u8> {
+    fn group(&self, start: usize, end: usize, room: u64, marked: u32) -> Vec<u8> {
         let (leaves, least) = (self.leaves, self.plan.least);
         let (num, is_last) = (end - start, end == leaves.len());
         let code = Code::of(&leaves.differs[start + 1..end]);
-        // The last group takes no more than its share.
-        let share = if is_last { self.taken(start, num, planned, marked) } else { u64::MAX };
-        let room = share.min(self.room);
         let taken = self.taken(start, num, 0, marked);
         let (extra, eighths) = self.beyond(start, end, (room - taken) as usize);
         let longer = (eighths * num).div_ceil(8);

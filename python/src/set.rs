@@ -3,7 +3,7 @@
 use crate::keys::{Keys, Odd};
 use crate::scalar::{self, Scalar};
 use crate::{error, mask, memory, policy};
-use filterblock_set::{FetchError, Opening, Query, Selection, SetLookup, ValueClass};
+use filterblock_set::{FetchError, FileMask, Opening, Query, Selection, SetLookup, ValueClass};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyInt, PyString};
@@ -147,8 +147,7 @@ impl FilterSet {
         if !is_each {
             return Ok(vec![mask(py, &py.detach(|| lookup.any()))?]);
         }
-        let answers = py.detach(|| lookup.answers());
-        (0..query.num_keys()).map(|key| mask(py, answers.of_key(key))).collect()
+        py.detach(|| lookup.each()).iter().map(|files| mask(py, files)).collect()
     }
 }
 
@@ -170,9 +169,9 @@ fn values_of(keys: &Bound<'_, PyAny>) -> PyResult<Vec<Scalar>> {
     Ok(values)
 }
 
-/// Returns the mask of some answers.
-fn mask<'py>(py: Python<'py>, answers: &[bool]) -> PyResult<Bound<'py, PyAny>> {
-    mask::of(py, answers.len(), |bytes| mask::write(answers, bytes))
+/// Returns the mask of some files.
+fn mask<'py>(py: Python<'py>, files: &FileMask) -> PyResult<Bound<'py, PyAny>> {
+    mask::of(py, files.num_files(), |bytes| files.iter().for_each(|file| bytes[file] = 1))
 }
 
 #[pymethods]

@@ -1,7 +1,8 @@
 //! A lookup: which units it needs, by which requests they are read, and what they answer.
 
 use crate::group::{Group, Unit};
-use crate::query::{Answers, Selection};
+use crate::mask::{FileMask, ones};
+use crate::query::Selection;
 use filterblock::{DecodeError, KeyHash};
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
@@ -83,8 +84,8 @@ pub struct SetLookup<'a> {
     /// `None`: the key is *maybe*.
     keys: Vec<Option<KeyHash>>,
     selection: &'a Selection,
-    /// The number of the set's files.
-    num_known: usize,
+    /// `None`: the column is unknown, or the query or the selection was made by another set, so all files are *maybe*.
+    column: Option<u16>,
     /// What the keys visit: rows of any other unit are ones.
     units: HashMap<UnitId, Unit>,
     /// What they visit besides and was not given yet, with where it begins.
@@ -98,7 +99,7 @@ impl<'a> SetLookup<'a> {
         cache: &'a UnitCache,
         keys: Vec<Option<KeyHash>>,
         selection: &'a Selection,
-        num_known: usize,
+        column: Option<u16>,
     ) -> Self {
         let (mut units, mut missing, mut held) = (HashMap::new(), BTreeSet::new(), cache.lock());
         for (number, group) in (0..).zip(&groups) {
@@ -114,7 +115,7 @@ impl<'a> SetLookup<'a> {
             }
         }
         drop(held);
-        Self { groups, cache, keys, selection, num_known, units, missing, bad: Vec::new() }
+        Self { groups, cache, keys, selection, column, units, missing, bad: Vec::new() }
     }
 
     /// Returns the range of a unit.
@@ -180,22 +181,23 @@ impl<'a> SetLookup<'a> {
         &self.bad
     }
 
-    /// Answers for every key and every file, from what was given. What was not is *maybe*.
-    pub fn answers(&self) -> Answers {
-        let may_contain = self.keys.iter().flat_map(|key| self.any_of(std::slice::from_ref(key))).collect();
-        Answers { num_files: self.selection.files.len(), may_contain }
+    /// Returns for each key the files that may have it, from what was given. What was not is *maybe*.
+    pub fn each(&self) -> Vec<FileMask> {
+        self.keys.iter().map(|key| self.any_of(std::slice::from_ref(key))).collect()
     }
 
-    /// Answers for every file whether it may have any of the keys, by one pass over the groups. If there are no keys, no
-    /// file of a group has one.
-    pub fn any(&self) -> Vec<bool> {
+    /// Returns the files that may have any of the keys, by one pass over the groups: those that a predicate `IN` has to
+    /// read. If there are no keys, no file of a group has one, so leave out no key that has no entry: it is *maybe*.
+    pub fn any(&self) -> FileMask {
         self.any_of(&self.keys)
     }
 
-    fn any_of(&self, keys: &[Option<KeyHash>]) -> Vec<bool> {
-        let (mut of_known, mut lanes, mut any) = (vec![true; self.num_known], Vec::new(), Vec::new());
-        let is_any_maybe = keys.iter().any(Option::is_none);
-        for (number, group) in self.groups.iter().enumerate().filter(|_| !is_any_maybe) {
+    fn any_of(&self, keys: &[Option<KeyHash>]) -> FileMask {
+        let Some(column) = self.column.filter(|_| keys.iter().all(Option::is_some)) else {
+            return FileMask::all(self.selection.num_files());
+        };
+        let (mut mask, mut lanes, mut any) = (self.selection.ungrouped(column, &self.groups), Vec::new(), Vec::new());
+        for (number, group) in self.groups.iter().enumerate() {
             any.clear();
             any.resize(group.files.len().div_ceil(64), 0);
             for hash in keys.iter().flatten() {
@@ -203,12 +205,12 @@ impl<'a> SetLookup<'a> {
                 any.iter_mut().zip(&lanes).for_each(|(any, lanes): (&mut u64, _)| *any |= lanes);
             }
             for (files, word) in group.files.chunks(64).zip(&any) {
-                files.iter().enumerate().for_each(|(lane, &file)| of_known[file as usize] &= word >> lane & 1 != 0);
+                let may_contain = ones(*word).filter_map(|lane| files.get(lane));
+                may_contain.for_each(|&file| self.selection.set(&mut mask, file, true));
             }
         }
-        // A selection of another set may have numbers of files that this one does not have.
-        let answer = |file: &Option<u32>| file.and_then(|file| of_known.get(file as usize)) != Some(&false);
-        self.selection.files.iter().map(answer).collect()
+        self.selection.repeat(&mut mask);
+        mask
     }
 
     /// Sets `lanes` to the answers of a group to a hash, the AND of the rows that are known. Lane l is bit l mod 64 of word

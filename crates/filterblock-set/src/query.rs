@@ -1,7 +1,10 @@
 //! The two parts of a lookup: keys of a column, hashed, and files as the caller's table lists them.
 
+use crate::group::Group;
+use crate::mask::FileMask;
 use crate::value::{EntryBuffer, Value, ValueClass};
 use filterblock::{KeyHash, KeyHasher};
+use std::sync::OnceLock;
 
 /// Keys of one column, hashed once for all files. Made by [`FilterSet::query`](crate::FilterSet::query).
 #[derive(Clone, Debug)]
@@ -44,22 +47,74 @@ pub(crate) fn hash_of(
 pub struct Selection {
     /// The id of the set that made it.
     pub(crate) set_id: u64,
-    /// The set's number of each file; `None`: the set does not know it, or knows another state of it.
-    pub(crate) files: Vec<Option<u32>>,
-    /// Whether a file of the set is among them.
-    pub(crate) is_selected: Vec<bool>,
-    pub(crate) num_changed: usize,
+    num_files: usize,
+    num_changed: usize,
+    /// For each file of the set its place in the table; `None`: the table does not have it in the state that the set knows.
+    places: Vec<Option<u32>>,
+    /// The places of files that the table lists again, each with the file's first place.
+    again: Vec<[u32; 2]>,
+    /// For each column the files that no group has, once a lookup has asked for them.
+    ungrouped: Vec<OnceLock<FileMask>>,
 }
 
 impl Selection {
+    /// Returns the selection of no files, by a set of that many files and columns.
+    pub(crate) fn new(set_id: u64, num_files: usize, num_columns: usize) -> Self {
+        let (places, ungrouped) = (vec![None; num_files], vec![OnceLock::new(); num_columns]);
+        Self { set_id, num_files: 0, num_changed: 0, places, again: Vec::new(), ungrouped }
+    }
+
+    /// Adds a file: the set's number of its name, and whether its state is the one that the set knows.
+    pub(crate) fn push(&mut self, number: Option<u32>, is_same: bool) {
+        let place = u32::try_from(self.num_files);
+        self.num_files += 1;
+        self.num_changed += usize::from(number.is_some() && !is_same);
+        let (Some(number), Ok(place), true) = (number, place, is_same) else { return };
+        let first = *self.places[number as usize].get_or_insert(place);
+        if first != place {
+            self.again.push([place, first]);
+        }
+    }
+
+    /// Returns whether the table has a file of the set.
+    pub(crate) fn has(&self, file: u32) -> bool {
+        self.places[file as usize].is_some()
+    }
+
+    /// Sets the bit of a file of the set, if the table has it.
+    #[inline]
+    pub(crate) fn set(&self, mask: &mut FileMask, file: u32, may_contain: bool) {
+        if let Some(place) = self.places[file as usize] {
+            mask.set(place as usize, may_contain);
+        }
+    }
+
+    /// Gives files that the table lists again the answers of their first places.
+    pub(crate) fn repeat(&self, mask: &mut FileMask) {
+        for [place, first] in self.again.iter().map(|pair| pair.map(|place| place as usize)) {
+            mask.set(place, mask.contains(first));
+        }
+    }
+
+    /// Returns the files that none of `groups`, those of the column, has: *maybe*, whatever is asked.
+    pub(crate) fn ungrouped(&self, column: u16, groups: &[&Group]) -> FileMask {
+        let all_others = || {
+            let mut mask = FileMask::all(self.num_files);
+            groups.iter().flat_map(|group| &group.files).for_each(|&file| self.set(&mut mask, file, false));
+            self.repeat(&mut mask);
+            mask
+        };
+        self.ungrouped[usize::from(column)].get_or_init(all_others).clone()
+    }
+
     /// Returns the number of files.
     pub fn num_files(&self) -> usize {
-        self.files.len()
+        self.num_files
     }
 
     /// Returns the number of files that the set knows in their present state.
     pub fn num_known(&self) -> usize {
-        self.files.iter().flatten().count()
+        self.places.iter().flatten().count() + self.again.len()
     }
 
     /// Returns the number of files whose names the set knows with another identity: they have changed since, or their
@@ -71,31 +126,6 @@ impl Selection {
     /// Returns the number of files whose names the set does not know. If that is all of them, the names may have
     /// another form than those in the set, such as a URL in place of a path: they are compared byte by byte.
     pub fn num_unknown(&self) -> usize {
-        self.files.len() - self.num_known() - self.num_changed
-    }
-}
-
-/// The answers for some keys and files.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answers {
-    pub(crate) num_files: usize,
-    /// Key after key, an answer for each file: false is *no*.
-    pub(crate) may_contain: Vec<bool>,
-}
-
-impl Answers {
-    /// Returns, for each file in the order of the selection, whether it may have key number `key`.
-    ///
-    /// # Panics
-    /// If the query had fewer keys.
-    pub fn of_key(&self, key: usize) -> &[bool] {
-        &self.may_contain[key * self.num_files..][..self.num_files]
-    }
-
-    /// Returns, for each file, whether it may have any of the keys: the files that a predicate `IN` has to read. It is
-    /// none if the query has no keys, so leave out no key that has no entry: such a key is *maybe*.
-    pub fn of_any_key(&self) -> Vec<bool> {
-        let num_keys = self.may_contain.len().checked_div(self.num_files).unwrap_or(0);
-        (0..self.num_files).map(|file| (0..num_keys).any(|key| self.of_key(key)[file])).collect()
+        self.num_files - self.num_known() - self.num_changed
     }
 }

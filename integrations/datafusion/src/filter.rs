@@ -10,7 +10,7 @@ use datafusion::logical_expr::Expr;
 use datafusion::object_store::path::Path;
 use datafusion::object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt};
 use filterblock::{DecodeError, KeyHasher};
-use filterblock_set::{FilterSet, Opening, Query, Selection, SetLookup};
+use filterblock_set::{FileMask, FilterSet, Opening, Query, Selection, SetLookup};
 use futures::StreamExt;
 use futures::stream;
 use std::borrow::Cow;
@@ -75,13 +75,13 @@ impl FileFilter {
         self.tally.first(doubt)
     }
 
-    /// Returns for each file, as it is now, whether it may have a row for which all filters are true; for providers that
-    /// list their files themselves. `schema` has the table's columns that are stored in the files.
-    pub async fn may_match(&self, schema: &Schema, filters: &[Expr], files: &[&ObjectMeta]) -> Vec<bool> {
+    /// Returns the files that, as they are now, may have a row for which all filters are true; for providers that list
+    /// their files themselves. `schema` has the table's columns that are stored in the files.
+    pub async fn may_match(&self, schema: &Schema, filters: &[Expr], files: &[&ObjectMeta]) -> FileMask {
         let counts = &mut Counts::default();
         match self.ask(schema, filters, counts).await {
             Some(question) => self.answer(&question, files, counts).await,
-            None => vec![true; files.len()],
+            None => FileMask::all(files.len()),
         }
     }
 
@@ -118,11 +118,11 @@ impl FileFilter {
         (!parts.is_empty()).then(|| Question(Predicate::All(parts)))
     }
 
-    /// Returns for each file whether it may have the values; reads the rows that are not in memory. Adds to `counts`
+    /// Returns the files that may have the values; reads the rows that are not in memory. Adds to `counts`
     /// what it took, and found.
-    pub(crate) async fn answer(&self, question: &Question, files: &[&ObjectMeta], counts: &mut Counts) -> Vec<bool> {
+    pub(crate) async fn answer(&self, question: &Question, files: &[&ObjectMeta], counts: &mut Counts) -> FileMask {
         let Some(Some(set)) = self.set.get() else {
-            return vec![true; files.len()];
+            return FileMask::all(files.len());
         };
         // No file of a set has an empty name.
         let named =
@@ -140,8 +140,8 @@ impl FileFilter {
                 .doubt(Doubt::Unit, format_args!("rows of column `{column}` in {} are not used: {error}", self.path));
         }
         let mut answers = lookups.iter().map(SetLookup::any);
-        let keep = question.0.answer(&mut answers).unwrap_or_else(|| vec![true; files.len()]);
-        taken.skipped = keep.iter().filter(|keep| !**keep).count() as u64;
+        let keep = question.0.answer(&mut answers).unwrap_or_else(|| FileMask::all(files.len()));
+        taken.skipped = (files.len() - keep.count()) as u64;
         self.tally.looked_up();
         self.tally.add(&taken);
         *counts = counts.and(&taken);

@@ -2,6 +2,7 @@
 
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
+use filterblock_set::FileMask;
 
 /// `AND` and `OR` over lookups: true wherever the filter that it was made of is true.
 #[derive(Debug)]
@@ -46,15 +47,18 @@ impl<L> Predicate<L> {
     }
 
     /// Returns which files may have a row for which this is true. `answers` has the answer of each lookup, in order.
-    pub(crate) fn answer(&self, answers: &mut dyn Iterator<Item = Vec<bool>>) -> Option<Vec<bool>> {
-        let (parts, join): (_, fn(bool, bool) -> bool) = match self {
-            Self::All(parts) => (parts, |one, other| one && other),
-            Self::Any(parts) => (parts, |one, other| one || other),
+    pub(crate) fn answer(&self, answers: &mut dyn Iterator<Item = FileMask>) -> Option<FileMask> {
+        let (parts, join): (_, fn(&mut FileMask, &FileMask)) = match self {
+            Self::All(parts) => (parts, FileMask::and),
+            Self::Any(parts) => (parts, FileMask::or),
             Self::In(_) => return answers.next(),
         };
         // All are taken, so that the next part finds its own.
         let each: Vec<_> = parts.iter().map(|part| part.answer(answers)).collect::<Option<_>>()?;
-        each.into_iter().reduce(|one, other| one.into_iter().zip(other).map(|(one, other)| join(one, other)).collect())
+        each.into_iter().reduce(|mut files, other| {
+            join(&mut files, &other);
+            files
+        })
     }
 }
 

@@ -58,10 +58,11 @@ impl FilteredTable {
             return plan;
         }
         let files: Vec<_> = config.file_groups.iter().flat_map(FileGroup::iter).map(|file| &file.object_meta).collect();
-        let mut keep = self.filter.answer(question, &files, counts).await.into_iter();
+        let (keep, mut place) = (self.filter.answer(question, &files, counts).await, 0..);
         // The number of groups stays, as the plan may state a partitioning by them.
         let of_group = |group: &FileGroup| {
-            let kept = group.iter().filter(|_| keep.next().unwrap_or(true)).cloned().collect();
+            let kept =
+                group.iter().filter(|_| place.next().is_none_or(|place| keep.contains(place))).cloned().collect();
             FileGroup::new(kept)
         };
         let groups = config.file_groups.iter().map(of_group).collect();

@@ -6,7 +6,7 @@ use crate::exit::{self, Code, Failure};
 use crate::keys::Keys;
 use crate::open_args::HashKey;
 use crate::output::{self, Output, field, object, printable, put_bytes, put_path};
-use filterblock_set::{Selection, Value, ValueClass};
+use filterblock_set::{FileMask, Selection, Value, ValueClass};
 use serde_json::Map;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
@@ -118,9 +118,9 @@ fn open<'a>(path: &'a Path, column: &OsStr, key: &HashKey) -> Result<Queried<'a>
 
 impl Queried<'_> {
     /// For each value, an answer for each file.
-    fn answer(&mut self, column: &OsStr, texts: &[Vec<u8>]) -> Result<Vec<Vec<bool>>, Failure> {
+    fn answer(&mut self, column: &OsStr, texts: &[Vec<u8>]) -> Result<Vec<FileMask>, Failure> {
         let answers = match &self.set {
-            None => vec![vec![true]; texts.len()],
+            None => vec![FileMask::all(self.files.len()); texts.len()],
             Some((set, selection)) => {
                 let mut is_damaged = self.is_damaged;
                 let mut look_up = |values: Vec<Value<'_>>| {
@@ -129,8 +129,7 @@ impl Queried<'_> {
                     let loaded = lookup.load(MAX_GAP_BYTES, |range| set.read(range));
                     loaded.map_err(|error| block_file::unreadable(self.path, &error))?;
                     is_damaged |= !lookup.bad_units().is_empty();
-                    let answers = lookup.answers();
-                    Ok((0..query.num_keys()).map(|number| answers.of_key(number).to_vec()).collect::<Vec<_>>())
+                    Ok(lookup.each())
                 };
                 let values = texts.iter().map(|text| self.value(column, text)).collect::<Result<Vec<_>, _>>()?;
                 let mut answers = look_up(values)?;
@@ -139,16 +138,14 @@ impl Queried<'_> {
                 let digits: Vec<_> = digits.filter_map(|(number, bytes)| Some((number, bytes?))).collect();
                 let values = digits.iter().map(|(_, bytes)| value::parse(self.class, bytes));
                 let as_digits = look_up(values.filter_map(Result::ok).collect())?;
-                for ((number, _), of_files) in digits.iter().zip(as_digits) {
-                    answers[*number].iter_mut().zip(of_files).for_each(|(answer, maybe)| *answer |= maybe);
+                for ((number, _), files) in digits.iter().zip(&as_digits) {
+                    answers[*number].or(files);
                 }
                 self.is_damaged = is_damaged;
                 answers
             }
         };
-        for of_files in &answers {
-            self.num_maybe.iter_mut().zip(of_files).for_each(|(num, &maybe)| *num += u64::from(maybe));
-        }
+        answers.iter().flat_map(FileMask::iter).for_each(|file| self.num_maybe[file] += 1);
         Ok(answers)
     }
 
@@ -212,7 +209,8 @@ impl Session<'_> {
         }
         for (number, value) in values.iter().enumerate() {
             for (set, answers) in self.sets.iter().zip(&answers) {
-                for (file, &maybe) in set.files.iter().zip(&answers[number]) {
+                for (at, file) in set.files.iter().enumerate() {
+                    let maybe = answers[number].contains(at);
                     print(self.request, &mut self.out, set.path, file, value, maybe).map_err(output::failure)?;
                 }
             }

@@ -40,7 +40,7 @@ fn answer(set: &FilterSet, bytes: &[u8], query: &str) -> char {
     let (query, files) = (set.query(&column, [value]), set.select([(unhex(name), number(identity))]));
     let mut lookup = set.lookup(&query, &files);
     lookup.give(0, bytes);
-    if lookup.any()[0] { 'm' } else { 'n' }
+    if lookup.any().contains(0) { 'm' } else { 'n' }
 }
 
 fn reply(request: &Json) -> Result<Json, DecodeError> {

@@ -24,10 +24,8 @@ fn four_requests_cold_and_none_warm() {
     let read = reads.take();
     assert_eq!(read.len(), 1 + 3);
     assert!(read.iter().sum::<u64>() <= FilterSet::TAIL_LEN + 3 * 1500, "{read:?} of {} bytes", bytes.len());
-    let answers = lookup.answers();
-    assert!(answers.of_key(0)[17]);
-    let planned = answers.of_key(0).iter().filter(|may_contain| **may_contain).count();
-    assert!(planned <= 12, "{planned} of 200 files");
+    let planned = lookup.any();
+    assert!(planned.contains(17) && planned.count() <= 12, "{planned:?}");
     set.lookup(&query, &selection).load(4096, fetch).expect("no request");
     assert!(reads.take().is_empty() && set.held_bytes() > 0);
 
@@ -46,13 +44,13 @@ fn what_cannot_be_looked_up_is_maybe() {
     let bytes = set(&tables);
     let set = open(&bytes).expect("a set");
     let absent = [Value::Int(999_999_998)];
-    assert_eq!(look_up(&set, &bytes, &tables, "id", &absent).of_key(0), [false; 3]);
+    assert_eq!(look_up(&set, &bytes, &tables, "id", &absent)[0], [false; 3]);
     // A column that the set does not have, values of another class, values without an entry.
-    assert_eq!(look_up(&set, &bytes, &tables, "other", &absent).of_key(0), [true; 3]);
+    assert_eq!(look_up(&set, &bytes, &tables, "other", &absent)[0], [true; 3]);
     let others = [Value::Text("x"), Value::NotIndexable, Value::Decimal { unscaled: i128::MAX, scale: -1 }];
     for value in others {
         let answers = look_up(&set, &bytes, &tables, "id", &[value, absent[0]]);
-        assert_eq!((answers.of_key(0), answers.of_key(1)), (&[true; 3][..], &[false; 3][..]));
+        assert_eq!(answers, [[true; 3], [false; 3]]);
     }
     let query = set.query(b"id", others);
     assert_eq!(query.unanswerable().count(), query.num_keys());
@@ -60,18 +58,19 @@ fn what_cannot_be_looked_up_is_maybe() {
     let mut others = tables.clone();
     others[1].identity ^= 1;
     others[2].name.push('x');
-    assert_eq!(look_up(&set, &bytes, &others, "id", &absent).of_key(0), [false, true, true]);
+    assert_eq!(look_up(&set, &bytes, &others, "id", &absent)[0], [false, true, true]);
     // A file may be named twice, and in any order.
-    let twice = [tables[2].clone(), tables[0].clone(), tables[2].clone()];
-    assert_eq!(look_up(&set, &bytes, &twice, "id", &[Value::Int(2)]).of_key(0), [true, false, true]);
+    let twice = [tables[2].clone(), tables[0].clone(), tables[2].clone(), others[1].clone()];
+    assert_eq!(look_up(&set, &bytes, &twice, "id", &absent)[0], [false, false, false, true]);
+    assert_eq!(look_up(&set, &bytes, &twice, "id", &[Value::Int(2)])[0], [true, false, true, true]);
     // Without their bytes, and where reading fails, blocks are maybe; the next lookup tries again.
     let cold = open(&bytes).expect("a set");
     let (query, selection) = (cold.query(b"id", absent), cold.select(selected(&tables)));
     let mut lookup = cold.lookup(&query, &selection);
-    assert_eq!(lookup.any(), [true; 3]);
+    assert_eq!(lookup.any(), FileMask::all(3));
     assert_eq!(lookup.load(0, |_| Err::<Vec<u8>, _>("no network")), Err("no network"));
-    assert_eq!(lookup.any(), [true; 3]);
-    assert_eq!(look_up(&cold, &bytes, &tables, "id", &absent).of_key(0), [false; 3]);
+    assert_eq!(lookup.any(), FileMask::all(3));
+    assert_eq!(look_up(&cold, &bytes, &tables, "id", &absent)[0], [false; 3]);
 }
 
 #[test]
@@ -145,7 +144,7 @@ fn queries_and_selections_of_another_set_are_maybe() {
     let of_reversed = open(&set(&reversed)).expect("a set");
     let own = open(&bytes).expect("a set");
     let absent = [Value::Int(999_999_998)];
-    assert_eq!(look_up(&own, &bytes, &tables, "id", &absent).of_key(0), [false; 4]);
+    assert_eq!(look_up(&own, &bytes, &tables, "id", &absent)[0], [false; 4]);
     let (query, selection) = (own.query(b"id", absent), own.select(selected(&tables)));
     let (query_of_other, selection_of_other) =
         (of_reversed.query(b"id", absent), of_reversed.select(selected(&tables)));
@@ -153,10 +152,10 @@ fn queries_and_selections_of_another_set_are_maybe() {
         [(&query_of_other, &selection), (&query, &selection_of_other), (&query_of_other, &selection_of_other)]
     {
         let lookup = own.lookup(query, selection);
-        assert_eq!(lookup.any(), [true; 4]);
+        assert_eq!(lookup.any(), FileMask::all(4));
         assert!(open(&bytes).expect("a set").lookup(query, selection).plan(0).is_empty());
     }
-    assert_eq!(own.lookup(&query, &selection).any(), [false; 4]);
+    assert_eq!(own.lookup(&query, &selection).any().count(), 0);
 }
 
 /// Bytes that were not asked for, at any place.
@@ -170,6 +169,6 @@ fn bytes_given_anywhere_are_maybe() {
         let (bytes, near) = (random.bytes(len), random.below(700));
         lookup.give(random.next(), &bytes);
         lookup.give(near, &bytes);
-        assert_eq!(lookup.any(), [true; 3]);
+        assert_eq!(lookup.any(), FileMask::all(3));
     }
 }

@@ -14,11 +14,11 @@ mod whole;
 mod writers;
 
 use crate::sample::{
-    Table, add, builder, columns, finish, hasher, look_up, no_row_lost, open, selected, set, tables, usual,
+    Table, add, bools, builder, columns, finish, hasher, look_up, no_row_lost, open, selected, set, tables, usual,
 };
 use filterblock::{DecodeError, KeyHasher};
 use filterblock_set::{
-    Answers, EntryBuffer, FOOTER_LEN, FileWriter, FilterSet, Opening, SetBuildError, SetBuilder, SetColumn, TimeUnit,
+    EntryBuffer, FOOTER_LEN, FileMask, FileWriter, FilterSet, Opening, SetBuildError, SetBuilder, SetColumn, TimeUnit,
     Value, ValueClass,
 };
 use std::collections::BTreeSet;

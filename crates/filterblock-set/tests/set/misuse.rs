@@ -10,7 +10,7 @@ fn may_have_7((set, bytes): &(FilterSet, Vec<u8>)) -> bool {
     let (query, files) = (set.query(b"id", [Value::Int(7)]), set.select([("f", 1)]));
     let mut lookup = set.lookup(&query, &files);
     lookup.give(0, bytes);
-    lookup.answers().of_key(0)[0]
+    lookup.any().contains(0)
 }
 
 /// The set of one file, whose column `id` was written by `write`, with its blocks in memory; and how many columns have no

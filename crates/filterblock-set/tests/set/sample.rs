@@ -85,8 +85,13 @@ pub fn selected(tables: &[Table]) -> impl Iterator<Item = (&str, u64)> {
     tables.iter().map(|table| (table.name.as_str(), table.identity))
 }
 
-/// Looks up values in the files of `tables`, fetching what is needed of `bytes`.
-pub fn look_up(set: &FilterSet, bytes: &[u8], tables: &[Table], column: &str, values: &[Value<'_>]) -> Answers {
+/// For each file of a mask, whether it is *maybe*.
+pub fn bools(mask: &FileMask) -> Vec<bool> {
+    (0..mask.num_files()).map(|file| mask.contains(file)).collect()
+}
+
+/// Looks up values in the files of `tables`, fetching what is needed of `bytes`; an answer for each value and file.
+pub fn look_up(set: &FilterSet, bytes: &[u8], tables: &[Table], column: &str, values: &[Value<'_>]) -> Vec<Vec<bool>> {
     let query = set.query(column.as_bytes(), values.iter().copied());
     let selection = set.select(selected(tables));
     // Bytes beyond the end are none.
@@ -95,8 +100,13 @@ pub fn look_up(set: &FilterSet, bytes: &[u8], tables: &[Table], column: &str, va
     };
     let mut lookup = set.lookup(&query, &selection);
     let Ok(()) = lookup.load(64, fetch);
-    assert_eq!(lookup.answers().of_any_key(), lookup.any());
-    lookup.answers()
+    let each = lookup.each();
+    let any = each.iter().cloned().reduce(|mut any, more| {
+        any.or(&more);
+        any
+    });
+    assert!(any.is_none_or(|any| any == lookup.any()));
+    each.iter().map(bools).collect()
 }
 
 /// What lookups of all stored values found: how many answers were *no*, and whether the index opened.
@@ -115,7 +125,7 @@ pub fn no_row_lost(bytes: &[u8], tables: &[Table]) -> Seen {
     for (column, values) in [("id", &ids), ("word", &words)] {
         let answers = look_up(&set, bytes, tables, column, values);
         for (key, value) in values.iter().enumerate() {
-            for (table, may_contain) in tables.iter().zip(answers.of_key(key)) {
+            for (table, may_contain) in tables.iter().zip(&answers[key]) {
                 let has = match value {
                     Value::Int(id) => table.ids.contains(id),
                     Value::Text(word) => table.words.contains(*word),

@@ -140,8 +140,9 @@ fn request(number: u64) -> (Json, Json) {
     };
     let answer = |(column, values): &(&str, Vec<String>)| {
         let values: Vec<_> = values.iter().map(|text| value(text)).collect();
-        let may_match = look_up(&opened, &bytes, &now, column, &values).of_any_key();
-        may_match.iter().map(|&may| if may { 'm' } else { 'n' }).collect::<String>()
+        let answers = look_up(&opened, &bytes, &now, column, &values);
+        let may_match = |file: usize| answers.iter().any(|of_value| of_value[file]);
+        (0..now.len()).map(|file| if may_match(file) { 'm' } else { 'n' }).collect::<String>()
     };
     let answers: Vec<_> = queries.iter().map(answer).collect();
     (request, json!({"class": "ok", "answers": answers}))

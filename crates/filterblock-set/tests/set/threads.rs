@@ -28,10 +28,10 @@ fn keys(numbers: &mut Random) -> Vec<i64> {
 }
 
 /// No file that has a key is denied.
-fn none_denied(keys: &[i64], tables: &[Table], answers: &Answers) {
+fn none_denied(keys: &[i64], tables: &[Table], answers: &[FileMask]) {
     for (key, id) in keys.iter().enumerate() {
-        let lost = tables.iter().zip(answers.of_key(key)).find(|(table, may)| !**may && table.ids.contains(id));
-        assert!(lost.is_none(), "{id} is denied");
+        let is_lost = |(file, table): (usize, &Table)| !answers[key].contains(file) && table.ids.contains(id);
+        assert!(!tables.iter().enumerate().any(is_lost), "{id} is denied");
     }
 }
 
@@ -63,16 +63,16 @@ fn eight_threads() {
                 let fails = fetches.fetch_add(1, Ordering::Relaxed) % 16 == 0;
                 if fails { Err("no network") } else { Ok(slice(range)) }
             });
-            let answers = lookup.answers();
+            let answers = lookup.each();
             none_denied(&keys, &tables, &answers);
             failures.fetch_add(usize::from(result.is_err()), Ordering::Relaxed);
             if result.is_ok() && round % 16 == 0 {
                 let (query, selection) = self::query(&whole, &tables, &keys);
                 let mut lookup = whole.lookup(&query, &selection);
                 let Ok(()) = lookup.load(0, |range| Ok::<_, Infallible>(slice(range)));
-                assert_eq!(answers, lookup.answers());
+                assert_eq!(answers, lookup.each());
             }
-            maybe.fetch_add(answers.of_key(BATCH - 1).iter().filter(|may| **may).count(), Ordering::Relaxed);
+            maybe.fetch_add(answers[BATCH - 1].count(), Ordering::Relaxed);
         }
     };
     std::thread::scope(|scope| {

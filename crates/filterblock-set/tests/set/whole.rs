@@ -97,7 +97,7 @@ fn chosen_keys_cost_their_own_file_alone() {
             let mut lookup = set.lookup(&query, &selection);
             let num_read = set.lookup(&query, &selection).plan(0).len();
             lookup.give(0, object);
-            (lookup.any(), num_read)
+            (bools(&lookup.any()), num_read)
         };
         chosen.iter().copied().chain(1 << 40..(1 << 40) + 500).map(answer).collect::<Vec<_>>()
     };

@@ -16,7 +16,7 @@ fn answered(bytes: &[u8], all: &[Table]) -> Vec<bool> {
     let seen = no_row_lost(bytes, all);
     assert!(seen.opened, "{seen:?}");
     let answers = look_up(&open(bytes).expect("a set"), bytes, all, "id", &[Value::Int(-1)]);
-    answers.of_key(0).iter().map(|may_contain| !may_contain).collect()
+    answers[0].iter().map(|may_contain| !may_contain).collect()
 }
 
 /// A set of all files that are in the object: of the last writer's, and of those that it did not know of.

@@ -92,7 +92,7 @@ async fn query(
     let table = ListingTable::try_new(config.with_listing_options(options).with_schema(lake::schema()))?;
     let table: Arc<dyn TableProvider> = if is_filtered {
         let filter = FileFilter::new(store.clone(), "0.01.set".into());
-        Arc::new(FilteredTable::new(table, Arc::new(filter)))
+        Arc::new(FilteredTable::new(table, Arc::new(filter)).with_plain_scans())
     } else {
         Arc::new(table)
     };

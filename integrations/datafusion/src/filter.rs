@@ -9,6 +9,7 @@ use datafusion::common::ScalarValue;
 use datafusion::logical_expr::Expr;
 use datafusion::object_store::path::Path;
 use datafusion::object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt};
+use datafusion::physical_expr::PhysicalExpr;
 use filterblock::{DecodeError, KeyHasher};
 use filterblock_set::{FileMask, FilterSet, Opening, Query, Selection, SetLookup};
 use futures::StreamExt;
@@ -33,7 +34,7 @@ const MAX_VALUES: usize = 10_000;
 pub(crate) struct Question(Predicate<Query>);
 
 /// A set in an object store. Its index is read by the first query, and stays in memory. Each unit of rows is read by the
-/// first query that needs it, and stays as long as there is space for it ([`FilterSet::MAX_HELD_BYTES`]). A set that was
+/// first query that needs it, and stays as long as there is space for it ([`with_max_held_bytes`](Self::with_max_held_bytes), [`FilterSet::MAX_HELD_BYTES`] if not set). A set that was
 /// written anew needs a new `FileFilter`.
 ///
 /// No query waits for what another reads: those that miss the same part at once read it each for itself.
@@ -41,6 +42,7 @@ pub struct FileFilter {
     store: Arc<dyn ObjectStore>,
     path: Path,
     hasher: Option<KeyHasher>,
+    max_held_bytes: usize,
     /// Once the index was read. `None`: it is none, for good, since only another object could be read otherwise.
     set: OnceLock<Option<Box<FilterSet>>>,
     tally: Tally,
@@ -55,13 +57,21 @@ impl fmt::Debug for FileFilter {
 impl FileFilter {
     /// Returns the filter of the set at `path`. Nothing is read yet.
     pub fn new(store: Arc<dyn ObjectStore>, path: Path) -> Self {
-        Self { store, path, hasher: None, set: OnceLock::new(), tally: Tally::default() }
+        let max_held_bytes = FilterSet::MAX_HELD_BYTES;
+        Self { store, path, hasher: None, max_held_bytes, set: OnceLock::new(), tally: Tally::default() }
     }
 
     /// Opens only a set that was hashed so; needed for a set under a secret key.
     #[must_use]
     pub fn with_hasher(mut self, hasher: KeyHasher) -> Self {
         self.hasher = Some(hasher);
+        self
+    }
+
+    /// Keeps at most `max_held_bytes` of the set's rows in memory.
+    #[must_use]
+    pub fn with_max_held_bytes(mut self, max_held_bytes: usize) -> Self {
+        self.max_held_bytes = max_held_bytes;
         self
     }
 
@@ -115,7 +125,20 @@ impl FileFilter {
                 }
             }
         }
-        (!parts.is_empty()).then(|| Question(Predicate::All(parts)))
+        (!parts.is_empty()).then_some(Question(Predicate::All(parts)))
+    }
+
+    /// Returns what the set can answer of a filter that a plan has made while it ran.
+    pub(crate) async fn ask_late(
+        &self,
+        schema: &Schema,
+        filter: &Arc<dyn PhysicalExpr>,
+        counts: &mut Counts,
+    ) -> Option<Question> {
+        Predicate::of_late(filter, &mut |_, _| Some(()))?;
+        let set = self.open(counts).await;
+        self.tally.add(counts);
+        Predicate::of_late(filter, &mut |column, values| query(set?, schema, column, values)).map(Question)
     }
 
     /// Returns the files that may have the values; reads the rows that are not in memory. Adds to `counts`
@@ -214,7 +237,7 @@ impl FileFilter {
         for _ in 0..2 {
             counts.bytes += tail.len() as u64;
             match FilterSet::open(set_len, &tail, self.hasher.as_ref()) {
-                Ok(Opening::Ready(set)) => return Ok(Ok(set)),
+                Ok(Opening::Ready(set)) => return Ok(Ok(Box::new(set.with_max_held_bytes(self.max_held_bytes)))),
                 Ok(Opening::Needs(range)) => {
                     counts.requests += 1;
                     tail = self.store.get_range(&self.path, range).await?;

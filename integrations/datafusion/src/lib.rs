@@ -40,7 +40,7 @@
 //!
 //! # No row is lost
 //!
-//! A file is left out if it is in the set under its name and entity tag, and rows of its column that were read and pass
+//! A file is left out of the plan, or not opened when a join has made a filter, if it is in the set under its name and entity tag, and rows of its column that were read and pass
 //! their check deny all values of an equality or a list. All else is *maybe*: the file is read, and DataFusion checks every
 //! row. What was *maybe* for want of an answer is counted, and the first of each [`Doubt`] logged and kept.
 //!
@@ -57,6 +57,7 @@
 
 mod doubt;
 mod filter;
+mod late;
 mod predicate;
 mod table;
 mod value;

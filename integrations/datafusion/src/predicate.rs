@@ -2,7 +2,12 @@
 
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::{
+    BinaryExpr as PhysicalBinaryExpr, CaseExpr, Column, DynamicFilterPhysicalExpr, InListExpr, Literal,
+};
 use filterblock_set::FileMask;
+use std::sync::Arc;
 
 /// `AND` and `OR` over lookups: true wherever the filter that it was made of is true.
 #[derive(Debug)]
@@ -38,6 +43,49 @@ impl<L> Predicate<L> {
         }
     }
 
+    /// The same, of a filter that a plan has made while it ran.
+    pub(crate) fn of_late(
+        filter: &Arc<dyn PhysicalExpr>,
+        lookup: &mut dyn FnMut(&str, &[&ScalarValue]) -> Option<L>,
+    ) -> Option<Self> {
+        if let Some(filter) = filter.downcast_ref::<DynamicFilterPhysicalExpr>() {
+            return Self::of_late(&filter.current().ok()?, lookup);
+        }
+        // One for each partition of a join: the filter is true if that of the row's partition is.
+        if let Some(case) = filter.downcast_ref::<CaseExpr>() {
+            let branches = case.when_then_expr().iter().map(|(_, then)| then).chain(case.else_expr());
+            let is_false = |filter: &&Arc<_>| late_literal(filter) == Some(&ScalarValue::Boolean(Some(false)));
+            let branches = branches.filter(|filter| !is_false(filter)).map(|filter| Self::of_late(filter, lookup));
+            return branches.collect::<Option<_>>().filter(|branches: &Vec<_>| !branches.is_empty()).map(Self::Any);
+        }
+        if let Some(list) = filter.downcast_ref::<InListExpr>().filter(|list| !list.negated()) {
+            let values: Vec<_> = list.list().iter().map(late_literal).collect::<Option<_>>()?;
+            return lookup(late_column(list.expr())?, &values).map(Self::In);
+        }
+        let binary = filter.downcast_ref::<PhysicalBinaryExpr>()?;
+        let sides = [binary.left(), binary.right()];
+        match binary.op() {
+            Operator::And => {
+                let parts: Vec<_> = sides.into_iter().filter_map(|side| Self::of_late(side, lookup)).collect();
+                (!parts.is_empty()).then_some(Self::All(parts))
+            }
+            Operator::Or => {
+                sides.into_iter().map(|side| Self::of_late(side, lookup)).collect::<Option<_>>().map(Self::Any)
+            }
+            Operator::Eq => {
+                let [(column, value)] = [(sides[0], sides[1]), (sides[1], sides[0])]
+                    .into_iter()
+                    .filter_map(|(column, value)| Some((late_column(column)?, late_literal(value)?)))
+                    .collect::<Vec<_>>()[..]
+                else {
+                    return None;
+                };
+                lookup(column, &[value]).map(Self::In)
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the lookups.
     pub(crate) fn lookups(&self) -> Vec<&L> {
         match self {
@@ -67,6 +115,14 @@ fn column(expr: &Expr) -> Option<&str> {
         Expr::Column(column) => Some(&column.name),
         _ => None,
     }
+}
+
+fn late_column(expr: &Arc<dyn PhysicalExpr>) -> Option<&str> {
+    expr.downcast_ref::<Column>().map(Column::name)
+}
+
+fn late_literal(expr: &Arc<dyn PhysicalExpr>) -> Option<&ScalarValue> {
+    expr.downcast_ref::<Literal>().map(Literal::value)
 }
 
 fn literal(expr: &Expr) -> Option<&ScalarValue> {

@@ -2,6 +2,7 @@
 
 use crate::doubt::Counts;
 use crate::filter::{FileFilter, Question};
+use crate::late::LateSource;
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
@@ -22,14 +23,18 @@ use std::sync::Arc;
 /// A query that uses the set is planned without the files' statistics, as DataFusion opens every file to collect them.
 /// `EXPLAIN ANALYZE` shows its [`Counts`] among the metrics of the scan.
 ///
+/// Filters that a join makes while it runs ask the set once they are complete, before each file is opened, if the join
+/// states its keys as a list (`optimizer.hash_join_inlist_pushdown_max_distinct_values`).
+///
 /// A table that was configured with an `expr_adapter_factory`, which may make other values of those in the files, is read
 /// as a whole.
 #[derive(Debug)]
 pub struct FilteredTable {
     table: ListingTable,
     /// The columns that are stored in the files.
-    stored: Schema,
+    stored: SchemaRef,
     filter: Arc<FileFilter>,
+    is_plain: bool,
 }
 
 impl FilteredTable {
@@ -38,7 +43,27 @@ impl FilteredTable {
         let is_stored = |name: &str| table.options().table_partition_cols.iter().all(|(column, _)| column != name);
         let schema = table.schema();
         let stored = schema.fields().iter().filter(|field| is_stored(field.name())).cloned().collect::<Vec<_>>();
-        Self { stored: Schema::new(stored), table, filter }
+        Self { stored: Arc::new(Schema::new(stored)), table, filter, is_plain: false }
+    }
+
+    /// Leaves scans as DataFusion makes them, as a plan has to have them that is sent to other machines: filters that it
+    /// makes while it runs, such as those of joins, do not ask the set.
+    #[must_use]
+    pub fn with_plain_scans(mut self) -> Self {
+        self.is_plain = true;
+        self
+    }
+
+    /// Lets filters that the plan makes while it runs ask the set.
+    fn ask_late(&self, plan: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
+        let Some(config) = scan_of(&plan).filter(|_| !self.is_plain) else {
+            return plan;
+        };
+        let (filter, stored) = (self.filter.clone(), self.stored.clone());
+        let source = LateSource { inner: config.file_source.clone(), filter, stored };
+        DataSourceExec::from_data_source(
+            FileScanConfigBuilder::from(config.clone()).with_source(Arc::new(source)).build(),
+        )
     }
 
     /// Returns the plan without the files that the set denies.
@@ -121,7 +146,7 @@ impl TableProvider for FilteredTable {
             if !filters.is_empty() {
                 report(&plan, counts);
             }
-            return Ok(plan);
+            return Ok(self.ask_late(plan));
         };
         let without_statistics = session.as_any().downcast_ref::<SessionState>().map(|state| {
             let mut state = state.clone();
@@ -132,7 +157,7 @@ impl TableProvider for FilteredTable {
         let plan = self.table.scan(session, projection, filters, limit).await?;
         let plan = self.skip(plan, &question, counts).await;
         report(&plan, counts);
-        Ok(plan)
+        Ok(self.ask_late(plan))
     }
 
     fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {

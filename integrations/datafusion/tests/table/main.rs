@@ -4,6 +4,7 @@
 mod counting;
 mod doubts;
 mod lake;
+mod late;
 mod loud;
 mod queries;
 mod requests;

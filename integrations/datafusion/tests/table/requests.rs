@@ -6,7 +6,7 @@ use datafusion::arrow::datatypes::DataType;
 use datafusion::object_store::ObjectMeta;
 use datafusion::prelude::{col, lit};
 use filterblock::KeyHasher;
-use filterblock_datafusion::{SetWriter, identity};
+use filterblock_datafusion::{FileFilter, SetWriter, identity};
 use filterblock_set::{FilterSet, Opening, Sizing, Value};
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,9 +30,15 @@ async fn two_requests_cold_none_warm_and_files_stay_closed() {
     assert_eq!(lake.rows(lake.filtered(&filter), expr.clone()).await, Ok(vec![21_005]));
     let cold = lake.store.take();
     assert_eq!(cold.files.iter().collect::<Vec<_>>(), ["data/07.parquet"]);
-    assert_eq!(lake.rows(lake.filtered(&filter), expr).await, Ok(vec![21_005]));
+    assert_eq!(lake.rows(lake.filtered(&filter), expr.clone()).await, Ok(vec![21_005]));
     let warm = lake.store.take();
     assert_eq!((cold.requests - warm.requests, warm.files), (2, cold.files));
+    // Of rows that are not kept in memory only the index is not read again.
+    let forgetful = Arc::new(FileFilter::new(lake.store.clone(), "lake.set".into()).with_max_held_bytes(0));
+    for requests in [cold.requests, warm.requests + 1] {
+        lake.rows(lake.filtered(&forgetful), expr.clone()).await.unwrap();
+        assert_eq!(lake.store.take().requests, requests);
+    }
 
     // A value that no file has, between minimum and maximum of all: nothing is read but, once, its rows.
     for (expr, files) in

@@ -1,5 +1,6 @@
 # Sourced. Starts an S3-compatible server on the loopback interface, and stops it when the shell ends in any way.
 #   start_s3_server BUCKET    sets `scratch`, a directory whose `log` has every request, and what the clients' crates read
+# The server waits for $S3_DELAY_MS, 0 if unset, before it answers a request.
 
 scratch=$(mktemp -d)
 server_pid=''
@@ -10,6 +11,8 @@ stop_s3_server() {
 trap stop_s3_server EXIT
 
 start_s3_server() {
+  # One at a time.
+  [ -z "$server_pid" ] || kill "$server_pid"
   # The system's, or one beside the build.
   local server tools port
   server=$(command -v moto_server) || {
@@ -23,8 +26,11 @@ start_s3_server() {
   while listening "$port"; do port=$((port + 1)); done
   # It checks the condition of a put, and then puts: in one step, as S3 does, only under a lock.
   cat >"$scratch/sitecustomize.py" <<'PYTHON'
+import os
+import time
 from threading import Lock
 from moto.s3.responses import S3Response
+from werkzeug.serving import WSGIRequestHandler
 
 put, lock = S3Response.put_object, Lock()
 
@@ -35,6 +41,15 @@ def put_object(self):
 
 
 S3Response.put_object = put_object
+answer = WSGIRequestHandler.run_wsgi
+
+
+def run_wsgi(self):
+    time.sleep(int(os.environ.get("S3_DELAY_MS", 0)) / 1000)
+    answer(self)
+
+
+WSGIRequestHandler.run_wsgi = run_wsgi
 PYTHON
   PYTHONPATH=$scratch "$server" -H 127.0.0.1 -p "$port" >"$scratch/log" 2>&1 &
   server_pid=$!

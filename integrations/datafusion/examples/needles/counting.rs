@@ -19,6 +19,8 @@ pub struct Reads {
     pub requests: u64,
     /// Bytes of their answers, without what a protocol adds.
     pub bytes: u64,
+    /// Those of sets.
+    pub of_sets: u64,
     /// Parquet files of which anything was read.
     pub files: BTreeSet<String>,
 }
@@ -65,9 +67,11 @@ impl ObjectStore for CountingStore {
         let result = self.inner.get_opts(location, options).await?;
         let mut reads = self.reads.lock().unwrap_or_else(PoisonError::into_inner);
         reads.requests += 1;
-        reads.bytes += if head { 0 } else { result.range.end - result.range.start };
-        if location.extension() == Some("parquet") {
-            reads.files.insert(location.to_string());
+        let bytes = if head { 0 } else { result.range.end - result.range.start };
+        reads.bytes += bytes;
+        match location.extension() {
+            Some("parquet") => drop(reads.files.insert(location.to_string())),
+            _ => reads.of_sets += bytes,
         }
         drop(reads);
         Ok(result)

@@ -25,6 +25,7 @@ use filterblock_datafusion::{FileFilter, FilteredTable};
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Needles of each row of the table.
 const NEEDLES: i64 = 3;
@@ -36,8 +37,9 @@ const METHODS: [&str; 4] = ["min/max", "Parquet's Bloom", "set: 0.01", "set: 0.0
 struct Cost {
     planned: usize,
     opened: usize,
-    cold: [u64; 2],
-    warm: [u64; 2],
+    /// Requests, bytes, those of the set, and microseconds.
+    cold: [u64; 4],
+    warm: [u64; 4],
     rows: usize,
 }
 
@@ -61,9 +63,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     for (rate, len) in lake::RATES.iter().zip(sizes.sets) {
         println!("         the set at {rate} {len} bytes");
     }
-    println!("\n{:>43}{:>29}{:>29}", "files a query", "cold, a query", "again");
-    print!("{:<14}{:<16}{:>7}{:>7}", "column", "by", "plan", "open");
-    println!("{:>12}{:>16}{:>12}{:>16}{:>7}", "requests", "bytes", "requests", "bytes", "rows");
+    println!("\n{:>43}{:>35}{:>35}", "files a query", "cold, a query", "again");
+    print!("{:<13}{:<16}{:>7}{:>7}", "column", "by", "plan", "open");
+    let of_reads = format!("{:>9}{:>11}{:>8}{:>7}", "requests", "bytes", "of set", "ms");
+    println!("{of_reads}{of_reads}{:>5}", "rows");
     let mut requests = 0;
     for (column, is_present) in ["id", "user", "name"].into_iter().flat_map(|column| [(column, true), (column, false)])
     {
@@ -77,12 +80,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
             }
             let a_query = |count: f64| count / NEEDLES as f64;
             let of = format!("{column} {}", if is_present { "present" } else { "absent" });
-            print!("{of:<14}{method:<16}{:>7.1}", a_query(cost.planned as f64));
+            print!("{of:<13}{method:<16}{:>7.1}", a_query(cost.planned as f64));
             print!("{:>7.1}", a_query(cost.opened as f64));
-            for [requests, bytes] in [cost.cold, cost.warm] {
-                print!("{:>12.1}{:>16.0}", a_query(requests as f64), a_query(bytes as f64));
+            for reads in [cost.cold, cost.warm] {
+                let [requests, bytes, of_set, micros] = reads.map(|count| a_query(count as f64));
+                print!("{requests:>9.1}{bytes:>11.0}{of_set:>8.0}{:>7.1}", micros / 1000.0);
             }
-            println!("{:>7.1}", a_query(cost.rows as f64));
+            println!("{:>5.1}", a_query(cost.rows as f64));
             requests += cost.cold[0] + cost.warm[0];
         }
     }
@@ -120,13 +124,14 @@ async fn query(store: &Arc<CountingStore>, method: &str, filter: Expr, cost: &mu
     };
     for is_cold in [true, false] {
         store.take();
+        let begun = Instant::now();
         let plan = context.read_table(table.clone())?.filter(filter.clone())?.create_physical_plan().await?;
         let planned = num_planned(&plan);
         let rows = collect(plan, context.task_ctx()).await?.iter().map(|batch| batch.num_rows()).sum::<usize>();
-        let reads = store.take();
+        let (reads, micros) = (store.take(), begun.elapsed().as_micros() as u64);
         let sums = if is_cold { &mut cost.cold } else { &mut cost.warm };
-        sums[0] += reads.requests;
-        sums[1] += reads.bytes;
+        let counts = [reads.requests, reads.bytes, reads.of_sets, micros];
+        sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
         if is_cold {
             cost.planned += planned;
             cost.opened += reads.files.len();

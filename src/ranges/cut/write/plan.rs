@@ -47,8 +47,9 @@ const LEAST_COST: u64 = 2;
 const CAP: u32 = 3;
 /// The shares of keys that plans join, in 40ths.
 const SHARES: [usize; 13] = [1, 2, 3, 4, 5, 6, 8, 12, 17, 23, 29, 35, 40];
-/// Leaves are joined if that leaves at most this share of what passes.
-const WORTH: f64 = 0.97;
+/// Leaves are joined if at most this many times as much passes as without: what is judged is kinder to single ones, by which
+/// more can pass than by the plan of fewer bits.
+const WORTH: f64 = 1.03;
 /// No more leaves are joined once this many times what the best plan passes does.
 const WORSE: f64 = 1.1;
 
@@ -92,7 +93,7 @@ impl Planner<'_> {
             let more = least(&best.leaves, LEAST_COST + spare);
             best = self.judge(best.leaves, u32::MAX, MAX_EXTRA, more);
         }
-        let mut goal = if best.free < 0 { f64::INFINITY } else { best.share * WORTH };
+        let mut goal = if best.free < 0 { f64::INFINITY } else { (best.share * WORTH).min(1.0) };
         // Else there is nothing to gain, or too little for what it takes to find it.
         if goal >= 0.01 {
             self.join(least_bits, &mut goal, &mut best);

@@ -34,14 +34,19 @@ pub(crate) fn u64_padded(bytes: &[u8], offset: usize) -> u64 {
     // A single comparison, which several loads of the same bytes share.
     match bytes.len().checked_sub(8) {
         Some(last) if offset <= last => u64_at(bytes, offset),
-        _ => {
-            let mut chunk = [0; 8];
-            if let Some(tail) = bytes.get(offset..) {
-                chunk[..tail.len()].copy_from_slice(tail);
-            }
-            u64_from(chunk)
-        }
+        Some(last) => u64_at(bytes, last).checked_shr(8 * (offset - last).min(8) as u32).unwrap_or(0),
+        None => u64_from_few(bytes, offset),
     }
+}
+
+/// Returns the bytes from `offset` on, of fewer than eight.
+#[cold]
+fn u64_from_few(bytes: &[u8], offset: usize) -> u64 {
+    let mut chunk = [0; 8];
+    if let Some(tail) = bytes.get(offset..) {
+        chunk[..tail.len()].copy_from_slice(tail);
+    }
+    u64_from(chunk)
 }
 
 /// Compares strings as slices are compared: eight bytes at a time, without a call, and from stores that may be still on
@@ -61,6 +66,20 @@ pub(crate) fn compare(a: &[u8], b: &[u8]) -> core::cmp::Ordering {
         }
         at = (at + 8).min(last);
     }
+}
+
+/// Returns the number of leading bytes that two strings have in common.
+#[inline]
+pub(crate) fn common_len(a: &[u8], b: &[u8]) -> usize {
+    let mut len = 0;
+    for (a, b) in a.chunks_exact(8).zip(b.chunks_exact(8)) {
+        let differences = u64_at(a, 0) ^ u64_at(b, 0);
+        if differences != 0 {
+            return len + differences.trailing_zeros() as usize / 8;
+        }
+        len += 8;
+    }
+    len + a[len..].iter().zip(&b[len..]).take_while(|(a, b)| a == b).count()
 }
 
 /// Returns the first 16 bytes as an integer, the first of them the most significant; bytes past the end count as zeros.

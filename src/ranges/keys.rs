@@ -106,22 +106,8 @@ impl Keys {
     /// Returns the number of bytes that all keys, which are sorted, have in common.
     pub(super) fn common_prefix_len(&self) -> usize {
         match self.len().checked_sub(1) {
-            Some(last) => common_len(self.get(0), self.get(last)),
+            Some(last) => bytes::common_len(self.get(0), self.get(last)),
             None => 0,
         }
     }
-}
-
-/// Returns the number of leading bytes that two strings have in common.
-#[inline]
-pub(super) fn common_len(a: &[u8], b: &[u8]) -> usize {
-    let mut len = 0;
-    for (a, b) in a.chunks_exact(8).zip(b.chunks_exact(8)) {
-        let differences = bytes::u64_at(a, 0) ^ bytes::u64_at(b, 0);
-        if differences != 0 {
-            return len + differences.trailing_zeros() as usize / 8;
-        }
-        len += 8;
-    }
-    len + a[len..].iter().zip(&b[len..]).take_while(|(a, b)| a == b).count()
 }

@@ -113,6 +113,22 @@
 //! depends on the byte before, which has one of up to 16 classes: web addresses then take 13.6 bits to be distinguished,
 //! where they took 17.7. If one key can be a prefix of another, the end of a key is a symbol, too.
 //!
+//! # Where a query's nanoseconds go
+//!
+//! Of steps, 200 000 keys at 14 bits each, from samples on a Zen 5 processor (words, and what begins with them and four
+//! more letters; absent directories of web addresses):
+//!
+//! | part | words, 258 ns | web, 323 ns |
+//! |---|---|---|
+//! | the bits of bounds | 36 | 103 |
+//! | the group among the marks | 27 | 28 |
+//! | the group: lengths in turn, and the bits of the few leaves that these do not settle | 157 | 153 |
+//! | order of bounds, prefix, separators, the call | 38 | 39 |
+//!
+//! Bounds of a narrow range begin with the same bytes. Where the lower one ends before the next leaf within these, so does
+//! the upper one, and its own bits are never needed. Of marks three are compared at once. Of most leaves nothing but the
+//! length is read. Gaps need no strings, and take 100 ns.
+//!
 //! # Alternatives
 //!
 //! `docs/decisions.md` has the rates of these at the same size, which `cargo bench --bench ranges` prints.

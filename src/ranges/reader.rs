@@ -126,7 +126,7 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
             _ if !span.is_ordered() => true,
             Some(Map::Cut(params)) => {
                 let groups = Groups::of(params, self.payload());
-                cut::of_span(params, self.payload(), span).is_some_and(|bounds| groups.may_have(&bounds))
+                cut::of_span(params, self.payload(), span).is_some_and(|bounds| groups.finish(&bounds, None))
             }
             None => false,
         }
@@ -169,7 +169,7 @@ impl<B: AsRef<[u8]>> RangeFilter<B> {
                 Probe::Known(integers.finish(payload, search))
             }
             (Probe::Group { group, bounds }, Some(Map::Cut(params))) => {
-                Probe::Known(Groups::of(params, payload).finish(bounds, *group))
+                Probe::Known(Groups::of(params, payload).finish(bounds, Some(*group)))
             }
             (Probe::Known(_), _) => return,
             // Not a search of this map.

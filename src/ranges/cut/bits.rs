@@ -44,6 +44,13 @@ impl Bits {
         }
     }
 
+    /// Makes all bits from bit `len` on zeros.
+    pub(crate) fn cut(&mut self, len: u32) {
+        let index = (len / 64) as usize;
+        self.set_word(index, self.word(index) & ((1 << (len % 64)) - 1));
+        self.fill_from(index + 1, false);
+    }
+
     /// Returns 64 bits from bit `from` on.
     #[inline]
     pub(crate) fn at(&self, from: u32) -> u64 {

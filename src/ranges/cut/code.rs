@@ -29,7 +29,8 @@ pub(crate) fn table_len(num_classes: usize, num_columns: usize) -> usize {
 /// The bits of each byte: those of a table, or without one eight.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ByteCode<'a> {
-    table: &'a [u8],
+    /// Columns, classes, and entries.
+    table: Option<(&'a [u8; CLASSES_AT], &'a [u8; ENTRIES_AT - CLASSES_AT], &'a [u8])>,
     num_columns: usize,
 }
 
@@ -37,14 +38,16 @@ impl<'a> ByteCode<'a> {
     /// Returns the code that `table`, of [`table_len`] bytes, has.
     #[inline]
     pub(crate) fn new(table: &'a [u8], num_columns: usize) -> Self {
-        Self { table, num_columns }
+        let split = |(columns, rest): (&'a _, &'a [u8])| {
+            rest.split_first_chunk().map(|(classes, entries)| (columns, classes, entries))
+        };
+        Self { table: table.split_first_chunk().and_then(split), num_columns }
     }
 
     /// Checks that each byte has a column and a class that there is.
     pub(crate) fn check(&self, num_classes: usize) -> Result<(), DecodeError> {
+        let Some((columns, classes, _)) = self.table else { return Ok(()) };
         let most = |bytes: &[u8], of: fn(u8) -> u8| bytes.iter().map(|&byte| of(byte)).max().unwrap_or(0).into();
-        let (columns, rest) = self.table.split_at(CLASSES_AT);
-        let classes = &rest[..ENTRIES_AT - CLASSES_AT];
         let class = most(classes, |byte| (byte & 15).max(byte >> 4));
         for (name, value, max) in
             [("column", most(columns, |byte| byte), self.num_columns as u64), ("class", class, num_classes as u64 - 1)]
@@ -58,40 +61,25 @@ impl<'a> ByteCode<'a> {
 
     #[inline(always)]
     pub(crate) fn is_plain(&self) -> bool {
-        self.table.is_empty()
+        self.table.is_none()
     }
 
-    /// Returns the column of a byte: 0 if no key has it.
+    /// Returns whether no key has a byte.
     #[inline(always)]
-    pub(crate) fn column(&self, byte: u8) -> usize {
-        self.table[usize::from(byte)].into()
+    fn lacks(&self, byte: u8) -> bool {
+        self.table.is_some_and(|(columns, ..)| columns[usize::from(byte)] == 0)
     }
 
-    /// Returns the class of what follows a byte; the first byte follows a zero.
+    /// Returns the bits of a byte that some key has, after another one or, as the first, after a zero: the first bit is the
+    /// lowest; and their number.
     #[inline(always)]
-    pub(crate) fn class(&self, byte: u8) -> usize {
-        (self.table[CLASSES_AT + usize::from(byte / 2)] >> (4 * (byte % 2)) & 15).into()
-    }
-
-    /// Returns the bits of a column, the first one lowest, and their number.
-    #[inline(always)]
-    pub(crate) fn of(&self, class: usize, column: usize) -> (u64, u32) {
-        let at = ENTRIES_AT + 2 * (class * (self.num_columns + 1) + column);
-        let entry = u32::from(bytes::u16_at(self.table, at.min(self.table.len() - 2)));
+    pub(crate) fn after(&self, before: u8, byte: u8) -> (u64, u32) {
+        let Some((columns, classes, entries)) = self.table else { return (u64::from(byte.reverse_bits()), 8) };
+        let class = usize::from(classes[usize::from(before / 2)] >> (4 * (before % 2)) & 15);
+        let column = usize::from(columns[usize::from(byte)]);
+        let entry = u32::from(bytes::u16_at(entries, 2 * (class * (self.num_columns + 1) + column)));
         let len = (entry >> MAX_LEN).min(MAX_LEN);
         (u64::from(entry & ((1 << len) - 1)), len)
-    }
-
-    /// Returns the bits of a byte after another, and their number; 0 for a byte that no key has.
-    #[inline]
-    pub(crate) fn after(&self, before: u8, byte: u8) -> (u64, u32) {
-        match self.is_plain() {
-            true => (u64::from(byte.reverse_bits()), 8),
-            false => match self.column(byte) {
-                0 => (0, 0),
-                column => self.of(self.class(before), column),
-            },
-        }
     }
 
     /// Returns the next byte on the keys' side of a byte that no key has, and whether ones follow; without such a byte all
@@ -99,7 +87,7 @@ impl<'a> ByteCode<'a> {
     #[cold]
     fn beside(&self, byte: u8, side: Side) -> (Option<u8>, bool) {
         let is_lower = side == Side::Lower;
-        let has = |&byte: &u8| self.column(byte) != 0;
+        let has = |&byte: &u8| !self.lacks(byte);
         let found = if is_lower { (byte..=255).find(has) } else { (0..byte).rev().find(has) };
         (found, found.is_some() != is_lower)
     }
@@ -135,19 +123,25 @@ impl End<'_> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Text<'a> {
     bits: Bits,
-    /// The number of bits that are known.
+    /// The number of bits that are known, and of the bytes that have them.
     known: u32,
+    num: usize,
     code: ByteCode<'a>,
+    bytes: &'a [u8],
     side: Side,
-    /// The bytes whose bits are not known, and the one before them.
-    rest: &'a [u8],
-    before: u8,
+    /// The number of bytes that the other bound begins with, too; and whether it has no others, and zeros follow it.
+    common: usize,
+    is_same: bool,
+    /// The number of bits that are known to be the other bound's, too, and of the bytes that have them.
+    shared: u32,
+    num_shared: usize,
 }
 
 impl<'a> Text<'a> {
     #[inline(always)]
     pub(crate) fn new(end: &End<'a>) -> Self {
-        Self { bits: Bits::ZEROS, known: 0, code: end.code, side: end.side, rest: end.bytes, before: 0 }
+        let (End { code, bytes, side }, bits) = (*end, Bits::ZEROS);
+        Self { bits, known: 0, num: 0, code, bytes, side, common: 0, is_same: false, shared: 0, num_shared: 0 }
     }
 
     /// Makes at least the first `len` bits known.
@@ -167,43 +161,122 @@ impl<'a> Text<'a> {
 
     #[inline(never)]
     fn encode(&mut self, until: u32) {
-        let (code, mut known) = (self.code, self.known);
-        let (mut word, mut before, mut num) = (self.bits.word((known / 64) as usize), self.before, 0);
-        // Whether zeros or ones follow, after the end, and the bits of the last byte.
-        let (mut fill, mut last) = (None, 0);
-        while fill.is_none() {
-            let Some(&byte) = self.rest.get(num) else {
-                fill = Some(self.side == Side::UpperOfPrefix);
-                break;
-            };
+        let mut beside = None;
+        for end in [self.common, self.bytes.len()] {
+            if beside.is_none() && self.num < end {
+                beside = self.append(until, end);
+            }
+            if self.num <= self.common {
+                (self.shared, self.num_shared) = (self.known, self.num);
+            }
+        }
+        // Whether zeros or ones follow.
+        let ones = match beside {
+            Some((byte, ones)) => {
+                let (bits, len) = byte.map_or((0, 0), |byte| self.code.after(self.before(self.num), byte));
+                let (index, shift) = ((self.known / 64) as usize, self.known % 64);
+                self.bits.set_word(index, self.bits.word(index) | bits << shift);
+                self.bits.set_word(index + 1, bits >> 1 >> (63 - shift));
+                self.known += len;
+                ones
+            }
+            None if self.num == self.bytes.len() => self.side == Side::UpperOfPrefix,
+            None => return,
+        };
+        let known = self.known;
+        let index = (known / 64) as usize;
+        if ones {
+            self.bits.set_word(index, self.bits.word(index) | u64::MAX << (known % 64));
+            self.bits.fill_from(index + 1, true);
+        }
+        self.known = u32::MAX;
+        if self.is_same && self.num_shared == self.bytes.len() {
+            self.shared = u32::MAX;
+        }
+        // A bound that ends with a one can be excluded: no key below it has the same bits. (A shorter key has the same bits
+        // as one that goes on with zeros.)
+        if self.side == Side::UpperExcluded && beside.is_none() && self.last() != 0 && known <= ALL_BITS {
+            self.bits.step_below();
+        }
+    }
+
+    /// Appends the bits of bytes before byte `end`, until so many are known. Returns what is taken for a byte that no key
+    /// has, and whether ones follow.
+    #[inline(always)]
+    fn append(&mut self, until: u32, end: usize) -> Option<(Option<u8>, bool)> {
+        let (code, mut known, mut num) = (self.code, self.known, self.num);
+        let (mut word, mut before, mut beside) = (self.bits.word((known / 64) as usize), self.before(num), None);
+        for &byte in &self.bytes[num..end] {
             if known >= until {
                 break;
             }
-            let mut found = Some(byte);
-            if !code.is_plain() && code.column(byte) == 0 {
-                let (beside, ones) = code.beside(byte, self.side);
-                (found, fill) = (beside, Some(ones));
+            if code.lacks(byte) {
+                beside = Some(code.beside(byte, self.side));
+                break;
             }
-            let (bits, len) = found.map_or((0, 0), |byte| code.after(before, byte));
+            let (bits, len) = code.after(before, byte);
             word |= bits << (known % 64);
-            let held = known % 64 + len;
-            if held >= 64 {
-                self.bits.set_word((known / 64) as usize, word);
-                word = bits >> (len + 64 - held);
+            self.bits.set_word((known / 64) as usize, word);
+            if known % 64 + len >= 64 {
+                word = bits >> (64 - known % 64);
             }
             (known, num, before) = (known + len, num + 1, byte);
-            last = if fill.is_some() { 0 } else { bits };
         }
-        (self.before, self.rest) = (before, &self.rest[num..]);
-        let index = (known / 64) as usize;
-        let ones = fill == Some(true);
-        self.bits.set_word(index, if ones { word | u64::MAX << (known % 64) } else { word });
-        self.bits.fill_from(index + 1, ones);
-        self.known = if fill.is_some() { u32::MAX } else { known };
-        // A bound that ends with a one can be excluded: no key below it has the same bits. (A shorter key has the same bits
-        // as one that goes on with zeros.)
-        if fill.is_some() && self.side == Side::UpperExcluded && last != 0 && known <= ALL_BITS {
-            self.bits.step_below();
-        }
+        self.bits.set_word((known / 64) as usize, word);
+        (self.known, self.num) = (known, num);
+        beside
+    }
+
+    /// Returns the byte before byte `num`.
+    #[inline(always)]
+    fn before(&self, num: usize) -> u8 {
+        num.checked_sub(1).map_or(0, |last| self.bytes[last])
+    }
+
+    /// Returns the bits of the last byte.
+    fn last(&self) -> u64 {
+        let last = self.bytes.len().checked_sub(1);
+        last.map_or(0, |last| self.code.after(self.before(last), self.bytes[last]).0)
+    }
+}
+
+/// Both bounds of a range. The upper one is encoded only where the lower one does not tell the answer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ends<'a> {
+    pub(crate) lower: Text<'a>,
+    upper: End<'a>,
+    text: Option<Text<'a>>,
+}
+
+impl<'a> Ends<'a> {
+    #[inline(always)]
+    pub(crate) fn new(lower: &End<'a>, upper: &End<'a>) -> Self {
+        let common = bytes::common_len(lower.bytes, upper.bytes);
+        let is_same = upper.side == Side::Upper && common == upper.bytes.len();
+        Self { lower: Text { common, is_same, ..Text::new(lower) }, upper: *upper, text: None }
+    }
+
+    /// Returns the upper bound. What it shares with the lower one is known.
+    #[inline(always)]
+    pub(crate) fn upper(&mut self) -> &mut Text<'a> {
+        let Self { lower, upper, text } = self;
+        text.get_or_insert_with(|| {
+            let mut text = Text { bits: lower.bits, known: lower.shared, num: lower.num_shared, ..Text::new(upper) };
+            text.bits.cut(lower.shared);
+            text
+        })
+    }
+
+    /// Returns whether the first `len` bits of both are the same, as far as that is seen without those of the upper one.
+    #[inline(always)]
+    pub(crate) fn share(&mut self, len: u32) -> bool {
+        self.lower.reach(len);
+        self.lower.shared >= len
+    }
+
+    /// Returns whether the number of the lower bound is above that of the upper one: then no key is between them.
+    #[inline(always)]
+    pub(crate) fn are_crossed(&mut self) -> bool {
+        !self.share(64) && self.lower.number() > self.upper().number()
     }
 }

@@ -11,7 +11,7 @@
 
 use super::bits::{Order, Stored};
 use super::bounds::Bounds;
-use super::code::Text;
+use super::code::{Ends, Text};
 use super::gaps::{self, Found};
 use super::params::Params;
 use super::steps::{self, Around};
@@ -42,17 +42,12 @@ impl<'a> Groups<'a> {
         8 * u32::from(self.params.mark_bytes)
     }
 
-    /// Returns the bits of a number that marks have.
-    #[inline(always)]
-    fn marked(&self, number: u64) -> u64 {
-        number & !u64::MAX.checked_shr(self.mark_bits()).unwrap_or(0)
-    }
-
     /// Returns the mark of group `group`, 0 for the first one: the highest bits of a number.
     #[inline(always)]
     pub(crate) fn mark(&self, group: usize) -> u64 {
         let Some(index) = group.checked_sub(1) else { return 0 };
-        self.marked(bytes::u64_padded(self.marks, index * usize::from(self.params.mark_bytes)).swap_bytes())
+        let number = bytes::u64_padded(self.marks, index * usize::from(self.params.mark_bytes)).swap_bytes();
+        number & !u64::MAX.checked_shr(self.mark_bits()).unwrap_or(0)
     }
 
     #[inline(always)]
@@ -81,21 +76,37 @@ impl<'a> Groups<'a> {
         first
     }
 
-    /// Returns the last group whose mark is not above `number`.
+    /// Returns the last group whose mark is not above `number`. Three marks are compared at once, so that their loads, and
+    /// no guesses, make up the time.
     #[inline(always)]
     fn holding(&self, number: u64) -> usize {
-        self.last(|group| self.mark(group) <= number)
+        // Whatever follows a mark is not above these bits.
+        let most = number | u64::MAX.checked_shr(self.mark_bits()).unwrap_or(0);
+        let width = usize::from(self.params.mark_bytes);
+        let is_reached = |at: usize| usize::from(bytes::u64_padded(self.marks, at * width).swap_bytes() <= most);
+        let (mut first, mut len) = (0, self.num - 1);
+        while len >= 3 {
+            let quarter = (len + 1) / 4;
+            let at = first + quarter - 1;
+            first += quarter * (is_reached(at) + is_reached(at + quarter) + is_reached(at + 2 * quarter));
+            len -= 3 * quarter;
+        }
+        while len > 0 && is_reached(first) == 1 {
+            (first, len) = (first + 1, len - 1);
+        }
+        first
     }
 
     /// Returns the last group whose separator is not above `text`.
     #[inline(always)]
     fn find(&self, text: &mut Text<'_>) -> usize {
-        let number = text.number();
-        let group = self.holding(number);
-        // Groups whose mark is the beginning of the text may have separators above it.
-        match group > 0 && self.mark(group) == self.marked(number) {
-            true => self.last(|group| self.reaches(group, text)),
-            false => group,
+        let group = self.holding(text.number());
+        let mut reaches = |group| self.reaches(group, text);
+        // A group whose mark is the beginning of the text may have a separator above it.
+        match group {
+            _ if reaches(group) => group,
+            _ if reaches(group - 1) => group - 1,
+            _ => self.last(reaches),
         }
     }
 
@@ -105,9 +116,17 @@ impl<'a> Groups<'a> {
         if self.params.is_gaps { None } else { steps::more(self.group(group), self.mark_bits()) }
     }
 
-    /// Compares the bits of a separator after its mark with a string that begins with the mark.
-    fn more_order(&self, group: usize, text: &mut Text<'_>) -> Order {
-        match self.more(group) {
+    /// Compares a group's separator with a string.
+    #[inline(always)]
+    pub(crate) fn order(&self, group: usize, text: &mut Text<'_>) -> Order {
+        if group == 0 {
+            return Order::Begins;
+        }
+        let (mark, number, more) = (self.mark(group), text.number(), self.more(group));
+        let (at, len) = ((number ^ mark).leading_zeros(), more.map_or(64 - mark.trailing_zeros(), |more| more.from));
+        match more {
+            _ if at < len && number < mark => Order::Below(at),
+            _ if at < len => Order::Above(at),
             Some(more) => more.compare(self.group(group), text.reach(more.end), more.from),
             None => Order::Begins,
         }
@@ -122,44 +141,23 @@ impl<'a> Groups<'a> {
         self.more(group).map_or(64 - self.mark(group).trailing_zeros(), |more| more.end)
     }
 
-    /// Returns whether the separator of a group after the first is not above `text`.
+    /// Returns whether a group's separator is not above `text`.
     #[inline(always)]
     pub(crate) fn reaches(&self, group: usize, text: &mut Text<'_>) -> bool {
-        let (mark, number) = (self.mark(group), self.marked(text.number()));
-        mark < number || mark == number && !matches!(self.more_order(group, text), Order::Below(_))
-    }
-
-    /// Returns the first bit in which `text`, which is not below it, differs from a group's separator; `None` if it
-    /// begins with that.
-    #[inline(always)]
-    fn differs_at(&self, group: usize, text: &mut Text<'_>) -> Option<u32> {
-        if group == 0 {
-            return None;
-        }
-        let at = (text.number() ^ self.mark(group)).leading_zeros();
-        if at < self.mark_bits() {
-            return (at < self.separator_len(group)).then_some(at);
-        }
-        match self.more_order(group, text) {
-            Order::Begins => None,
-            Order::Below(at) | Order::Above(at) => Some(at),
-        }
+        !matches!(self.order(group, text), Order::Below(_))
     }
 
     /// Returns what surrounds a group of steps.
     #[inline(always)]
-    pub(crate) fn around(&self, group: usize) -> Around {
-        let [separator, next] = [group, group + 1].map(|group| self.separator_len(group));
-        Around { separator, next, least: self.params.least.into() }
+    pub(crate) fn around(&self, group: usize) -> Around<impl Fn() -> u32> {
+        let next = move || self.separator_len(group + 1);
+        Around { separator: self.separator_len(group), next, least: self.params.least.into() }
     }
 
     /// Returns whether a group's separator is the beginning of `text` that ends in bit `common`.
     #[cfg(feature = "std")]
     pub(crate) fn is_separator(&self, group: usize, text: &mut Text<'_>, common: u32) -> bool {
-        let len = common.saturating_add(1);
-        let kept = !u64::MAX.checked_shr(len).unwrap_or(0);
-        let has_mark = self.mark(group) == self.marked(text.number() & kept);
-        has_mark && self.separator_len(group) == len && self.differs_at(group, text).is_none()
+        self.separator_len(group) == common.saturating_add(1) && self.order(group, text) == Order::Begins
     }
 
     /// Returns the group that the lower bound falls into.
@@ -171,24 +169,17 @@ impl<'a> Groups<'a> {
         }
     }
 
-    /// Returns the answer of a search that began in `group`.
+    /// Returns the answer of a search, which began in `group` if that is given.
     #[inline(always)]
-    pub(crate) fn finish(&self, bounds: &Bounds<'_>, group: usize) -> bool {
+    pub(crate) fn finish(&self, bounds: &Bounds<'_>, group: Option<usize>) -> bool {
         match bounds {
-            Bounds::Numbers(lower, upper) => self.has_number(*lower, *upper, group),
-            Bounds::Ends(lower, upper) => self.has_leaf(&mut Text::new(lower), &mut Text::new(upper), group),
-        }
-    }
-
-    /// Returns whether there may be a key between the bounds.
-    #[inline(always)]
-    pub(crate) fn may_have(&self, bounds: &Bounds<'_>) -> bool {
-        match bounds {
-            Bounds::Numbers(lower, upper) => self.has_number(*lower, *upper, self.holding(*lower)),
+            Bounds::Numbers(lower, upper) => {
+                self.has_number(*lower, *upper, group.unwrap_or_else(|| self.holding(*lower)))
+            }
             Bounds::Ends(lower, upper) => {
-                let (mut lower, mut upper) = (Text::new(lower), Text::new(upper));
-                let group = self.find(&mut lower);
-                self.has_leaf(&mut lower, &mut upper, group)
+                let mut ends = Ends::new(lower, upper);
+                let group = group.unwrap_or_else(|| self.find(&mut ends.lower));
+                self.has_leaf(&mut ends, group)
             }
         }
     }
@@ -214,21 +205,24 @@ impl<'a> Groups<'a> {
 
     /// Returns whether a group of steps, which `lower` falls into, or the next one has a leaf between the bounds.
     #[inline(always)]
-    fn has_leaf(&self, lower: &mut Text<'_>, upper: &mut Text<'_>, group: usize) -> bool {
-        if lower.number() > upper.number() {
+    fn has_leaf(&self, ends: &mut Ends<'_>, group: usize) -> bool {
+        self.prefetch(group);
+        let above_at = match self.order(group, &mut ends.lower) {
+            Order::Begins => None,
+            Order::Below(at) | Order::Above(at) => Some(at),
+        };
+        let found = steps::search(self.group(group), self.around(group), ends, above_at);
+        if found == Found::No || ends.are_crossed() {
             return false;
         }
-        let above_at = self.differs_at(group, lower);
-        match steps::search(self.group(group), self.around(group), lower, upper, above_at) {
-            Found::Maybe => return true,
-            Found::No => return false,
-            Found::Beyond => {}
+        if found == Found::Maybe {
+            return true;
         }
-        let next = group + 1;
+        let (next, upper) = (group + 1, ends.upper());
         let mut reaches = |group: usize| group < self.num && self.reaches(group, upper);
         reaches(next)
             && (reaches(next + 1)
-                || self.differs_at(next, upper).is_some()
+                || self.order(next, upper) != Order::Begins
                 || steps::begins_at_most(self.group(next), self.around(next), upper))
     }
 

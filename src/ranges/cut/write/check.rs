@@ -78,9 +78,9 @@ fn lacking_leaf<'a>(groups: &Groups<'_>, keys: impl Iterator<Item = End<'a>>) ->
             leaves = leaves_of(group);
         }
         if end.is_none_or(|end| common < end) {
-            let Ok(Some((leaf, differs))) = leaves.next() else { return Some(num) };
+            let Ok(Some(leaf)) = leaves.next() else { return Some(num) };
             let begins = leaf.compare(groups.group(group), text.reach(leaf.end), leaf.from) == Order::Begins;
-            if !begins || end.is_some() && differs != common + 1 {
+            if !begins || end.is_some() && leaf.from != common + 1 {
                 return Some(num);
             }
             end = Some(leaf.end);

@@ -1,8 +1,9 @@
 //! What neighbouring keys have in common.
 
+use crate::bytes::common_len;
 use crate::ranges::cut::bits::ALL_BITS;
 use crate::ranges::cut::code::{ByteCode, End, Text};
-use crate::ranges::keys::{Keys, common_len};
+use crate::ranges::keys::Keys;
 use crate::ranges::query::Side;
 use std::vec::Vec;
 

@@ -26,7 +26,9 @@ pub struct FilterSetBuilder {
     specs: Vec<SetColumn>,
     columns: Vec<String>,
     /// Where temporary files are; `None`: where the system has them.
-    folder: Option<PathBuf>,
+    scratch: Option<PathBuf>,
+    /// The memory that strips of rows take, unless those of eight files are more.
+    max_strip_bytes: usize,
 }
 
 /// Returns the exception for a builder that an earlier call has left in the middle.
@@ -34,11 +36,8 @@ fn earlier() -> PyErr {
     error::BuildError::new_err("an earlier call failed, and the builder is of no further use: begin anew")
 }
 
-/// The memory that strips of rows take, unless those of eight files are more.
-const STRIP_BYTES: usize = 16 << 20;
-
-/// The memory that writing takes however large a set is.
-const FIXED_BYTES: usize = STRIP_BYTES + (8 << 20);
+/// The memory that writing takes however large a set is, beside strips of rows.
+const FIXED_BYTES: usize = 8 << 20;
 
 impl FilterSetBuilder {
     /// Calls `work` on the builder, if there still is one, without the interpreter.
@@ -52,12 +51,13 @@ impl FilterSetBuilder {
 
     /// Returns an empty file without a name.
     fn file(&self) -> io::Result<File> {
-        self.folder.as_ref().map_or_else(tempfile::tempfile, tempfile::tempfile_in)
+        self.scratch.as_ref().map_or_else(tempfile::tempfile, tempfile::tempfile_in)
     }
 
     /// Returns an empty builder.
     fn renewed(&self) -> PyResult<SetBuilder<File>> {
-        SetBuilder::with_scratch(&self.hasher, &self.specs, STRIP_BYTES, || self.file()).map_err(error::of_set_build)
+        let (hasher, max_strip_bytes) = (&self.hasher, self.max_strip_bytes);
+        SetBuilder::with_scratch(hasher, &self.specs, max_strip_bytes, || self.file()).map_err(error::of_set_build)
     }
 
     /// Returns what `write` writes with the builder, and leaves an empty one, or none after an error: the files are lost.
@@ -85,7 +85,7 @@ impl FilterSetBuilder {
             let hashes = keys.len().saturating_mul(2 * size_of::<u64>());
             hashes.saturating_add(usize::try_from(rows).unwrap_or(usize::MAX))
         };
-        values.iter().map(of_column).fold(FIXED_BYTES, usize::saturating_add)
+        values.iter().map(of_column).fold(self.max_strip_bytes.saturating_add(FIXED_BYTES), usize::saturating_add)
     }
 
     /// Adds a file with `values`, the numbers of columns and all keys of each. Returns the numbers of those columns for
@@ -134,9 +134,10 @@ impl FilterSetBuilder {
     ///
     /// ``keys_per_file`` is the number of distinct keys that a file usually has; filters of larger files are larger, and
     /// no file has a rate above ``fpr``. Rows are kept in temporary files, in the folder ``scratch`` if it is given: in memory
-    /// are the keys of one file, and rows of 16 MiB, or of eight files if that is more.
+    /// are the keys of one file, and rows of ``max_strip_bytes``, or of eight files if that is more.
     #[new]
-    #[pyo3(signature = (columns, keys_per_file, *, fpr = 0.01, seed = None, secret_key = None, scratch = None))]
+    #[pyo3(signature = (columns, keys_per_file, *, fpr = 0.01, seed = None, secret_key = None, scratch = None,
+        max_strip_bytes = 16_777_216))]
     fn new(
         columns: &Bound<'_, PyDict>,
         keys_per_file: u64,
@@ -144,6 +145,7 @@ impl FilterSetBuilder {
         seed: Option<u64>,
         secret_key: Option<&Bound<'_, PyAny>>,
         scratch: Option<PathBuf>,
+        max_strip_bytes: usize,
     ) -> PyResult<Self> {
         let sizing = sizing_of(keys_per_file, fpr)?;
         let (mut names, mut specs) = (Vec::new(), Vec::new());
@@ -157,7 +159,7 @@ impl FilterSetBuilder {
             names.push(name);
         }
         let hasher = policy::hasher_of(seed, secret_key)?.unwrap_or_default();
-        let made = Self { builder: Mutex::default(), hasher, sizing, specs, columns: names, folder: scratch };
+        let made = Self { builder: Mutex::default(), hasher, sizing, specs, columns: names, scratch, max_strip_bytes };
         let builder = made.renewed()?;
         Ok(Self { builder: Mutex::new(Some(builder)), ..made })
     }
@@ -195,7 +197,7 @@ impl FilterSetBuilder {
     fn absorb(&self, py: Python<'_>, data: &Bound<'_, PyAny>, keep: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
         let bytes = crate::buffer::Bytes::of(data)?;
         let bytes = bytes.as_slice();
-        memory::ask(FIXED_BYTES)?;
+        memory::ask(self.max_strip_bytes.saturating_add(FIXED_BYTES))?;
         let set = set::of_bytes(bytes, Some(&self.hasher))?;
         // `keep` is called before the lock is taken.
         let kept = match keep {

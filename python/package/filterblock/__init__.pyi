@@ -210,6 +210,7 @@ class FilterSetBuilder:
         seed: int | None = None,
         secret_key: _SecretKey = None,
         scratch: str | PathLike[str] | None = None,
+        max_strip_bytes: int = 16_777_216,
     ) -> FilterSetBuilder: ...
     def add_file(
         self, name: str, identity: int, columns: dict[str, _Keys], *, allow_empty: bool = False

@@ -15,7 +15,7 @@ use datafusion::physical_expr::expressions::DynamicFilterTracking;
 use datafusion::physical_expr::projection::ProjectionExprs;
 use datafusion::physical_expr::{EquivalenceProperties, LexOrdering, PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::filter_pushdown::FilterPushdownPropagation;
-use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricBuilder};
+use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricBuilder};
 use datafusion::physical_plan::{DisplayFormatType, SortOrderPushdownResult};
 use datafusion_datasource::morsel::{MorselPlan, MorselPlanner, Morselizer};
 use futures::lock::Mutex;
@@ -62,7 +62,8 @@ impl FileSource for LateSource {
         };
         let files = config.file_groups.iter().flat_map(|group| group.iter());
         let (files, denied) = (files.map(|file| file.object_meta.clone()).collect(), Mutex::default());
-        let question = Arc::new(LateQuestion { source: self.clone(), predicate, files, denied });
+        let skipped = MetricBuilder::new(self.metrics()).global_counter("set_files_skipped");
+        let question = Arc::new(LateQuestion { source: self.clone(), predicate, files, denied, skipped });
         Ok(Box::new(LateMorselizer { inner: inner.into(), question }))
     }
 
@@ -151,6 +152,7 @@ struct LateQuestion {
     files: Vec<ObjectMeta>,
     /// The identities of the files that the set denies, once it was asked.
     denied: Mutex<Option<HashSet<u64>>>,
+    skipped: Count,
 }
 
 impl LateQuestion {
@@ -165,7 +167,7 @@ impl LateQuestion {
         }
         let is_denied = denied.as_ref().is_some_and(|denied| denied.contains(&identity));
         if is_denied {
-            self.count("set_files_skipped", 1);
+            self.skipped.add(1);
         }
         is_denied
     }
@@ -180,14 +182,10 @@ impl LateQuestion {
         for (name, count) in
             [("set_requests", counts.requests), ("set_bytes", counts.bytes), ("set_errors", counts.errors)]
         {
-            self.count(name, count as usize);
+            MetricBuilder::new(self.source.metrics()).global_counter(name).add(count as usize);
         }
         let denied = (0..files.len()).filter(|&file| !keep.contains(file));
         denied.filter_map(|file| identity(files[file])).collect()
-    }
-
-    fn count(&self, name: &'static str, count: usize) {
-        MetricBuilder::new(self.source.metrics()).global_counter(name).add(count);
     }
 }
 

@@ -210,6 +210,10 @@ parquet_lane() {
 proves "DataFusion" "Parquet files skipped by a filter set: rows as without one, damaged and outdated sets, requests"
 datafusion_lane() { integrations/datafusion/run short; }
 
+# Another workspace, which compiles DataFusion with more of its features.
+proves "Ballista" "a cluster as it is shipped finds the rows by plans that a set has made smaller"
+ballista_lane() { integrations/ballista/run; }
+
 proves "Python" "the wheel: its tests, its types, odd calls beside Python's sets, and the example that prunes Parquet files"
 # In the fullest tier: a million lookups of one set by eight threads, and sequences of odd calls beside Python's own sets.
 python_lane() {

@@ -55,6 +55,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         for id in IDS {
             let [planning, executor] = query(&state, &scheduler, &store, id, is_filtered).await?;
             let files = executor.files.len() as u64;
+            assert!(!is_filtered || files < 10, "{files} of {FILES} files for one row");
             let counts = [planning.requests, planning.bytes, executor.requests, executor.bytes, files];
             sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
         }

@@ -142,7 +142,8 @@ impl SizedKind {
     /// Returns the greatest number of entries whose block is expected to have at most `block_len` bytes.
     pub(super) fn expected_num_entries(&self, block_len: u64) -> u64 {
         let fits = |num_entries| self.expected_block_len(num_entries).is_ok_and(|len| len <= block_len);
-        let (mut least, mut beyond) = (0, 1 << 60);
+        // An entry takes half a bit at least.
+        let (mut least, mut beyond) = (0, block_len.saturating_mul(16).saturating_add(2).min(1 << 60));
         while least + 1 < beyond {
             let middle = least + (beyond - least) / 2;
             if fits(middle) { least = middle } else { beyond = middle }

@@ -8,6 +8,7 @@ use crate::error::BuildError;
 use crate::keys::kinds::seam::{Built, Hashes, KindPlan, KindSettings, Mode, Planned, TooLong, Unbuilt};
 use crate::keys::kinds::size::{MAX_MILLIBITS, MIN_MILLIBITS, PROBES, Solution, Target, bits_of};
 use crate::keys::kinds::speed::Speed;
+use crate::math::fewest_millibits as fewest;
 
 /// The number of sizes that are tried to meet a rate.
 const MAX_TRIES: u32 = 1000;
@@ -85,16 +86,15 @@ fn solve(rate: f64) -> Solution {
 /// Returns `num_bytes`, which meets `rate` in large filters, or the few more bytes that a small filter needs: it errs
 /// more than a large one with equal bits an entry.
 fn bytes_that_meet(rate: f64, num_bytes: u64, num_entries: u64, num_probes: u32) -> u64 {
-    let mut tried = num_bytes;
+    let size = |number| (0..number).fold(num_bytes, |tried: u64, _| tried.saturating_add(1 + tried / 4096));
+    // Takes microseconds for few probes, and milliseconds for 64: so tries are left out, and then bisected.
+    let meets = |number| sizing::false_positive_rate(size(number).saturating_mul(8), num_entries, num_probes) <= rate;
+    let (mut least, mut most) = (0, 0);
     // The excess is a few bytes in all; the bound keeps any formula from making a build hang.
-    for _ in 0..MAX_TRIES {
-        let num_bits = tried.saturating_mul(8);
-        if sizing::false_positive_rate(num_bits, num_entries, num_probes) <= rate {
-            break;
-        }
-        tried = tried.saturating_add(1 + tried / 4096);
+    while most < MAX_TRIES && !meets(most) {
+        (least, most) = (most + 1, (2 * most + 1).min(MAX_TRIES));
     }
-    tried
+    size(fewest(least, most, meets))
 }
 
 impl KindPlan for Plan {
@@ -117,6 +117,30 @@ impl KindPlan for Plan {
 mod tests {
     use super::*;
     use crate::keys::kinds::size::Bits;
+
+    /// One try after the other.
+    #[test]
+    fn no_size_that_is_left_out_meets_the_rate() {
+        let mut num_more = 0;
+        for exponent in 1..=40 {
+            let rate = 0.4_f64.powi(exponent).max(5e-14);
+            let Solution { millibits, num_probes } = solve(rate);
+            for num_entries in [1, 2, 3, 5, 10, 37, 300, 5_000] {
+                let num_bytes = bits_of(num_entries, millibits).div_ceil(8).max(1);
+                let meets = |bytes: u64| sizing::false_positive_rate(bytes * 8, num_entries, num_probes) <= rate;
+                let mut tried = num_bytes;
+                for _ in 0..MAX_TRIES {
+                    if meets(tried) {
+                        break;
+                    }
+                    tried += 1 + tried / 4096;
+                }
+                assert_eq!(bytes_that_meet(rate, num_bytes, num_entries, num_probes), tried, "{rate} {num_entries}");
+                num_more += usize::from(tried > num_bytes + 3);
+            }
+        }
+        assert!(num_more > 10, "{num_more}");
+    }
 
     #[test]
     fn more_entries_than_32_bits_count() {

@@ -399,6 +399,25 @@ def of_set(numbers, kind, values, what):
     return len(plain)
 
 
+def of_policy(numbers):
+    """A drawn policy builds of any number of keys and denies none, or its text is refused."""
+    kind = numbers.choice(["bloom", "blocked", "golomb", "ribbon", "fuse", "auto", "range"])
+    rate, cap = 0.6 * 10 ** -numbers.uniform(0, 12), numbers.randrange(60, 4000)
+    settings = ["seed=7", "self_check=off", "salt_bits=6", "slots_per_key=1.2", "level=9", f"len={numbers.randrange(2**16)}"]
+    size = numbers.choice([f"{numbers.uniform(1.9, 65):.3f}", f"fpr={rate}", f"max={cap}"])
+    text = ",".join([f"{kind}:{size}", *numbers.sample(settings, numbers.randrange(3))])
+    keys = [numbers.randbytes(8) for _ in range(numbers.choice([1, 2, 3, 10, 37, 300]))]
+    try:
+        some = fb.open_ranges(fb.build_ranges(keys, text)) if kind == "range" else fb.open(fb.build(keys, text), text)
+        fits = all(key in some for key in keys)
+    except fb.PolicyError:
+        return
+    except fb.BuildError:
+        fits = "max=" in text
+    if not fits:
+        raise Denied(f"{text}: {keys}")
+
+
 def control():
     """Whether a builder that loses one key in a hundred is noticed."""
 
@@ -422,6 +441,7 @@ def main(count, seed=46):
     for number in range(count):
         numbers = random.Random(f"{seed} {number}")
         try:
+            of_policy(numbers)
             built, lookups = sequence(numbers)
         except Denied as denied:
             sys.exit(f"sequence {number} of seed {seed}: {denied}")

@@ -1,5 +1,6 @@
 //! The format, from outside: bytes, answers, rates and damage, against an oracle that shares no code with the library.
 
+#[expect(clippy::big_endian_bytes, reason = "the bytes of keys have the order of numbers")]
 mod accepted;
 mod adversary;
 mod agreement;

@@ -57,28 +57,6 @@ fn memory_of_the_callers_gets_the_same_bytes() {
     }
 }
 
-/// Of every kind and size, whatever the keys: the caps, too, whose first attempt may exceed them.
-#[test]
-fn frames_fit_memory_of_the_greatest_length() {
-    for kind in FilterKind::ALL.iter().map(|kind| kind.name()).chain(["auto"]) {
-        for size in ["2", "10", "30.5", "fpr=0.2", "fpr=1%", "fpr=0.01%", "max=400", "max=9000"] {
-            let policy: FilterPolicy = format!("{kind}:{size}").parse().expect("a policy");
-            for (seed, num_entries) in [0, 1, 2, 20, 36, 100, 1_000, 7_000].into_iter().enumerate() {
-                let Ok(max_len) = policy.max_block_len(num_entries) else { continue };
-                let mut builder = builder_of_hashes(&policy, numbers(seed as u64).take(num_entries as usize));
-                let expected = builder.clone().finish().map(|block| block.len());
-                let mut memory = vec![0xff; max_len as usize];
-                assert_eq!(builder.clone().finish_into_slice(&mut memory), expected, "{policy}, {num_entries}");
-                let mut frame = Vec::new();
-                let expected = builder.clone().finish_compact_into(&mut frame);
-                let mut memory = vec![0xff; policy.max_compact_len(num_entries).expect("as a block's") as usize];
-                assert_eq!(builder.finish_compact_into_slice(&mut memory), expected, "{policy}, {num_entries}");
-                assert_eq!(memory[..frame.len()], frame);
-            }
-        }
-    }
-}
-
 /// With the feature `rayon` on all cores, without it on one.
 #[test]
 fn parallel_builds_give_the_same_bytes() {
@@ -140,31 +118,6 @@ fn blocks_have_their_expected_length() {
                 let is_close = len as u64 + below >= expected;
                 let is_due = is_average || policy == sized(kind, 10.0);
                 assert!(is_close || !is_due, "{policy}, {num_entries}: {len}, expected {expected}");
-            }
-        }
-    }
-}
-
-/// A cap that is too small is refused by both, before anything is built.
-#[test]
-fn a_cap_that_is_too_small_has_no_expected_length() {
-    for &kind in FilterKind::ALL {
-        for num_entries in [1, 100, 3_000u64] {
-            for max_bytes in [64, 66, 100, 128, 300, 600, 4096] {
-                let policy = capped(kind, max_bytes);
-                let mut builder = builder_of_hashes(&policy, numbers(3).take(num_entries as usize));
-                match (builder.expected_block_len(), builder.finish()) {
-                    (Ok(expected), Ok(block)) => {
-                        assert!(expected <= max_bytes && block.len() as u64 <= max_bytes);
-                        let fits = policy.expected_num_entries(max_bytes);
-                        assert!(fits >= num_entries, "{policy}, {num_entries}: {fits}");
-                    }
-                    (Err(expected), Err(error)) if FilterPolicy::len_depends_on_keys(kind) => {
-                        assert!(matches!(expected, BuildError::ByteCap { .. }), "{expected}");
-                        assert!(matches!(error, BuildError::ByteCap { .. }), "{error}");
-                    }
-                    (expected, built) => assert_eq!(expected, built.map(|block| block.len() as u64), "{policy}"),
-                }
             }
         }
     }

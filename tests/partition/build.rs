@@ -1,9 +1,9 @@
 //! The writer's side: errors, sizes, memory, determinism.
 
 use crate::harness::{Writer, exact, ordered, own_transform, sure};
-use crate::material::{capped, rated, sized};
+use crate::material::{rated, sized};
 use filterblock::partition::{Lookup, PartitionBuildError, PartitionLimit, PartitionedFilterBuilder};
-use filterblock::{BuildError, FilterKind, FilterPolicy, KeyTransform, OpenOptions, Query};
+use filterblock::{FilterKind, FilterPolicy, KeyTransform, OpenOptions, Query};
 use std::convert::Infallible;
 
 fn ten_bits(kind: FilterKind) -> FilterPolicy {
@@ -71,22 +71,6 @@ fn errors_of_the_caller_end_the_build() {
             panic!("{second:?}")
         };
         assert_eq!((refused, least), (partition, min));
-    }
-}
-
-#[test]
-fn policies_and_limits_out_of_range_are_refused() {
-    let capped = capped(FilterKind::Bloom, 4096);
-    let refused = PartitionedFilterBuilder::new(&capped, PartitionLimit::default()).unwrap_err();
-    assert_eq!(refused, BuildError::CappedPartitions { cap_bytes: 4096 });
-    for (limit, asked, min, max) in [
-        (PartitionLimit::Bytes(255), 255, 256, 1 << 30),
-        (PartitionLimit::Bytes(u64::MAX), u64::MAX, 256, 1 << 30),
-        (PartitionLimit::Entries(0), 0, 1, 1 << 32),
-    ] {
-        let refused = PartitionedFilterBuilder::new(&ten_bits(FilterKind::Bloom), limit).unwrap_err();
-        let BuildError::Setting { asked: found, min: least, max: most, .. } = refused else { panic!("{refused}") };
-        assert_eq!((found, least, most), (asked, min, max));
     }
 }
 

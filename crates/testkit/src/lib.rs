@@ -4,6 +4,7 @@
 //! - [`rules`]: the checks that the document requires of a reader, each by itself.
 //! - [`assembled`], [`trailers`]: frames from parameters, without the library's builder.
 //! - [`material`], [`random`], [`harness`]: keys, policies and blocks; partitioned filters in a file of bytes.
+//! - [`policies`]: policies from the whole grammar of their texts.
 //! - [`specification`]: the document and its vectors.
 //! - [`kit`]: the library as a reader of the conformance kit, and random frames as cases of it.
 //! - [`mistakes`]: tables of plausible mistakes, and the list in EMBEDDING.md.
@@ -27,6 +28,7 @@ pub mod kit;
 pub mod material;
 pub mod mistakes;
 pub mod oracle;
+pub mod policies;
 pub mod random;
 pub mod range_oracle;
 pub mod readers;

@@ -1,6 +1,8 @@
 //! `filterblock build`.
 
 use crate::*;
+use testkit::policies;
+use testkit::random::Random;
 
 #[test]
 fn prefixes_without_a_byte_and_beyond_the_limit_are_refused() {
@@ -179,6 +181,30 @@ fn impossible_requests_are_refused_and_nothing_is_written() {
         assert_eq!(place.read("old.fb"), old, "{options}");
     }
     place.expect_failure(2, "build --kind bloom keys.txt");
+}
+
+/// Drawn policies: each builds, and no key is denied, or it is refused as its parser refuses it, or for its keys.
+#[test]
+fn every_policy_that_is_taken_builds() {
+    let (place, mut random, mut num_built) = (Place::new(), Random::new(50), 0);
+    for draw in 0..150 {
+        let text = if draw % 3 == 0 { policies::of_ranges(&mut random) } else { policies::of_keys(&mut random) };
+        let num_keys = policies::num_keys(&mut random, 1000).max(1);
+        place.write("keys.txt", (0..num_keys).map(|i| format!("a/{i}\tcolumn\n")).collect::<String>());
+        let output = place.run(&format!("build --policy {text} --output p.fb keys.txt"));
+        let is_legal = text.parse::<FilterPolicy>().is_ok() || text.parse::<RangePolicy>().is_ok();
+        if output.status.success() {
+            let answers = place.expect(0, "query p.fb --keys keys.txt");
+            assert!(is_legal && answers.lines().count() == num_keys && !answers.contains("no\t"), "{text}: {answers}");
+            num_built += 1;
+        } else {
+            // Bytes that are too few; keys without an entry, or that are no integers.
+            let may_be = ["max=", "bytes=", "custom", "65535", "0x00", "0xff", "form=integers"];
+            assert_eq!(output.status.code(), Some(2), "{text}: {}", stderr(&output));
+            assert!(!is_legal || may_be.iter().any(|part| text.contains(part)), "{text}: {}", stderr(&output));
+        }
+    }
+    assert!(num_built > 40, "{num_built}");
 }
 
 #[test]

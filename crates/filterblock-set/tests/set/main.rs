@@ -1,5 +1,6 @@
 //! Filter sets: lookups, damage, and the vectors of the format's document.
 
+mod accepted;
 mod document;
 mod golden;
 mod groups;

@@ -41,8 +41,11 @@ pub fn usual(usual_keys: u64, rate: f64) -> Sizing {
 
 /// The columns, for files that usually have `usual_keys` keys.
 pub fn columns(usual_keys: u64) -> [SetColumn; 2] {
+    columns_of(usual(usual_keys, 0.01))
+}
+
+pub fn columns_of(sizing: Sizing) -> [SetColumn; 2] {
     let [id, word] = COLUMNS;
-    let sizing = usual(usual_keys, 0.01);
     [SetColumn::new(id, ValueClass::Number, sizing), SetColumn::new(word, ValueClass::Text, sizing)]
 }
 

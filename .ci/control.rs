@@ -1,12 +1,23 @@
-//! What AddressSanitizer must notice: a read past the end of a buffer, or (with an argument) memory that nobody frees.
+//! What sanitizers must notice: AddressSanitizer a read past the end of a buffer, or (with `leak`) memory that nobody frees;
+//! ThreadSanitizer (with `race`) two threads that write to one place.
 
 fn main() {
-    let bytes = std::hint::black_box(vec![1u8; 64]);
-    if std::env::args().len() > 1 {
-        std::mem::forget(bytes);
-        return;
+    let mut bytes = std::hint::black_box(vec![1u8; 64]);
+    match std::env::args().nth(1).as_deref() {
+        None => {
+            // SAFETY: none. This is the mistake.
+            let past_the_end = unsafe { bytes.as_ptr().add(bytes.len()).read_volatile() };
+            println!("{past_the_end}");
+        }
+        Some("race") => {
+            let place = bytes.as_mut_ptr() as usize;
+            std::thread::scope(|scope| {
+                for value in 0..2 {
+                    // SAFETY: none. This is the mistake.
+                    scope.spawn(move || unsafe { (place as *mut u8).write_volatile(value) });
+                }
+            });
+        }
+        Some(_) => std::mem::forget(bytes),
     }
-    // SAFETY: none. This is the mistake.
-    let past_the_end = unsafe { bytes.as_ptr().add(bytes.len()).read_volatile() };
-    println!("{past_the_end}");
 }

@@ -54,10 +54,28 @@ package_lane() {
   done < <(grep -ls 'registry/src/-' target/*/deps/filterblock*.d)
   cargo package --allow-dirty "$@"
   [ "$tier" = full ] || return 0
+  packaged_twice "$@"
   version=$(cargo pkgid -p filterblock)
   export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
   cd "$CARGO_TARGET_DIR/package/filterblock-${version##*[#@]}"
   cargo test --doc
+}
+
+# packaged_twice <packages>...: two clones of this commit, at paths of unlike lengths, give the same bytes.
+packaged_twice() {
+  local clone clones=("$PWD/target/ci/clone" "$PWD/target/ci/another/clone/of/it") file num_files=0
+  for clone in "${clones[@]}"; do
+    rm -rf "$clone"
+    git clone --quiet . "$clone"
+    (cd "$clone" && CARGO_TARGET_DIR=target cargo package --quiet --no-verify "$@")
+  done
+  for file in "${clones[0]}"/target/package/*.crate; do
+    cmp "$file" "${clones[1]}/target/package/${file##*/}"
+    num_files=$((num_files + 1))
+  done
+  sha256sum "${clones[0]}"/target/package/*.crate
+  rm -rf "${clones[@]}"
+  echo "counted: $num_files packages, packaged twice, equal"
 }
 
 proves "frozen files" "that what a release wrote is as it was released"
@@ -126,12 +144,44 @@ interface_lane() {
   echo 'pub(crate) use keys::probe_tables;' >>"$copy/src/lib.rs"
   must_report "function filterblock::probe_tables" cargo semver-checks --manifest-path "$copy/Cargo.toml" \
     --baseline-root "$PWD" --release-type patch
-  release=$(git log -1 --diff-filter=A --format=%H -- '.ci/frozen/*.sha256' 2>/dev/null || true)
+  last_release
   if [ -z "$release" ]; then
     left_out "the comparison itself: there is no release in this clone's history"
     return
   fi
   cargo semver-checks --baseline-rev "$release" -p filterblock -p filterblock-engine -p filterblock-kv
+}
+
+# The commit that added the newest list of frozen files; its sources are in this clone's history.
+last_release() {
+  release=$(git log -1 --diff-filter=A --format=%H -- '.ci/frozen/*.sha256' 2>/dev/null || true)
+}
+
+proves "the last release's reader" "that it answers as today's whatever this tree writes, or refuses it as newer"
+# last_reader_lane <frames>: both libraries in one program.
+last_reader_lane() {
+  local release package=$PWD/target/last-reader released=$PWD/target/released
+  last_release
+  [ -n "$release" ] || cannot "there is no release in this clone's history"
+  rm -rf "$package" "$released"
+  mkdir -p "$package" "$released"
+  git archive "$release" | tar -x -C "$released"
+  cp Cargo.lock "$package/"
+  cat >"$package/Cargo.toml" <<END
+[workspace]
+[package]
+name = "last-reader"
+edition = "2024"
+[[bin]]
+name = "last-reader"
+path = "$PWD/.ci/last_reader.rs"
+[dependencies]
+filterblock = { path = "$PWD" }
+filterblock-set = { path = "$PWD/crates/filterblock-set" }
+testkit = { package = "filterblock-testkit", path = "$PWD/crates/testkit" }
+released = { package = "filterblock", path = "$released" }
+END
+  CARGO_TARGET_DIR=$PWD/target cargo run --release --manifest-path "$package/Cargo.toml" -- "$1"
 }
 
 proves "tests: ${tests[*]}" "README's command for the tests"
@@ -159,6 +209,11 @@ report_missing_engines() {
 proves "the store against crashes, faults, damage and kills" "the full plans of crashes, faults, damage and kills"
 proves "blocks, exhaustively" "every bit, length and field of blocks; hundreds of millions of stored keys; rates to a thousandth"
 proves "the writer's choices" "that the library's writer chooses what the document states, for every number of entries up to 5 000"
+proves "accepted policies" "that every policy that is accepted builds of any number of keys, denies none, and keeps its bounds"
+accepted_lane() {
+  lean cargo test --release --test format accepted:: -- --nocapture
+  lean cargo test --release -p filterblock-set --test set accepted:: -- --nocapture
+}
 proves "demo, small" "README's command for the demo"
 
 # Native libraries that comparisons link to. Prints those that are missing.
@@ -287,6 +342,25 @@ sanitizer_lane() {
   fi
   lean cargo +nightly test -p filterblock --target "$target" --features rayon,huge-pages \
     --lib --test format --test kit_reader -- --skip rates::
+}
+
+# With a standard library that is instrumented, too: its source is a component of the toolchain. Threads that write, read and
+# maintain one store, and readers that many threads share.
+proves "ThreadSanitizer, the store and shared readers" "no two threads use memory at once without order"
+thread_sanitizer_lane() {
+  nightly
+  rustup component add rust-src --toolchain nightly >/dev/null 2>&1 || cannot "no source of the standard library here"
+  local target=x86_64-unknown-linux-gnu control
+  export CARGO_TARGET_DIR=$PWD/target/tsan RUSTFLAGS=-Zsanitizer=thread TSAN_OPTIONS=halt_on_error=1
+  control=$CARGO_TARGET_DIR/control
+  mkdir -p "$control/src"
+  cp .ci/control.rs "$control/src/main.rs"
+  printf '[package]\nname = "control"\nedition = "2024"\n[workspace]\n' >"$control/Cargo.toml"
+  must_report "data race" cargo +nightly run --quiet -Zbuild-std --target "$target" \
+    --manifest-path "$control/Cargo.toml" -- race
+  # Builds on all cores are left out: rayon's fences are not followed.
+  lean cargo +nightly test -Zbuild-std --target "$target" -p filterblock-kv -p filterblock-set -p filterblock-engine \
+    --lib --test kv --test set -- concurrent:: panics:: durability:: threads:: cache:: ledger::
 }
 
 # must_report <what> <command>...: the command fails, and prints this.

@@ -39,8 +39,9 @@ const MAX_EXTRA: u32 = 15 * EXTRA_UNIT;
 /// What is left over of groups makes some leaves longer than others, which helps less than if all had it.
 const LEFT_OVER: i64 = EXTRA_UNIT as i64 * 3 / 8;
 
-/// What all leaves take for `least`: hundredths of a bit.
-const LEAST_COST: u64 = 2;
+/// What all leaves take for `least`: hundredths of a bit. It is by these bits that prefixes above those of keys are denied,
+/// by which plans are not judged.
+const LEAST_COST: u64 = 50;
 
 /// The number of bits beyond those that distinguish them that joined leaves leave room for. Of 1, 3 and 5 it is the one by
 /// which the fewest absent keys pass, on all sets of text.

@@ -10,11 +10,16 @@ fn main() {
             println!("{past_the_end}");
         }
         Some("race") => {
+            // For long enough that they overlap: of threads that run one after the other nothing is reported.
             let place = bytes.as_mut_ptr() as usize;
             std::thread::scope(|scope| {
                 for value in 0..2 {
-                    // SAFETY: none. This is the mistake.
-                    scope.spawn(move || unsafe { (place as *mut u8).write_volatile(value) });
+                    scope.spawn(move || {
+                        for _ in 0..20_000_000 {
+                            // SAFETY: none. This is the mistake.
+                            unsafe { *std::hint::black_box(place as *mut u8) = value };
+                        }
+                    });
                 }
             });
         }

@@ -22,7 +22,6 @@ declare -A slow_in_format_tests=(
   ["ribbon::the_writers_layers_are"]="half a minute: the same layers as elsewhere by the golden files"
   ["ranges::no_range_of_any_small_set"]="a minute: every small set; the sets of many keys are run"
   ["hostile::sets_of_every_shape"]="a minute: builds of odd sets, whose bytes the golden files compare"
-  ["accepted::every_policy_that_is_parsed"]="a minute: thousands of policies; no machine parses or sizes them otherwise"
 )
 # shellcheck disable=SC2034
 declare -A slow_in_library_tests=(
@@ -41,6 +40,7 @@ declare -A slow_in_store_tests=(
 )
 # Tests of tests/format, which every lane runs: in all of these lists.
 declare -A slow_in_all=(
+  ["accepted::every_policy_that_is_parsed"]="minutes: thousands of policies, which all words of 64 bits size alike"
   ["rates::"]="minutes: a million keys for each rate, the same bits as elsewhere by the golden files"
   ["agreement::extreme_hashes_agree_with_the_oracle"]="minutes: an oracle of 128-bit integers; three other tests use it"
   ["batches::batches_of_large_blocks_answer_as_single_queries"]="a minute; the same with smaller blocks is run"

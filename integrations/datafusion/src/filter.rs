@@ -34,8 +34,9 @@ const MAX_VALUES: usize = 10_000;
 pub(crate) struct Question(Predicate<Query>);
 
 /// A set in an object store. Its index is read by the first query, and stays in memory. Each unit of rows is read by the
-/// first query that needs it, and stays as long as there is space for it ([`with_max_held_bytes`](Self::with_max_held_bytes), [`FilterSet::MAX_HELD_BYTES`] if not set). A set that was
-/// written anew needs a new `FileFilter`.
+/// first query that needs it, and stays as long as there is space for it
+/// ([`with_max_held_bytes`](Self::with_max_held_bytes), [`FilterSet::MAX_HELD_BYTES`] if not set). A set that was written
+/// anew needs a new `FileFilter`.
 ///
 /// No query waits for what another reads: those that miss the same part at once read it each for itself.
 pub struct FileFilter {

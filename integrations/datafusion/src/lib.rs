@@ -40,9 +40,10 @@
 //!
 //! # No row is lost
 //!
-//! A file is left out of the plan, or not opened when a join has made a filter, if it is in the set under its name and entity tag, and rows of its column that were read and pass
-//! their check deny all values of an equality or a list. All else is *maybe*: the file is read, and DataFusion checks every
-//! row. What was *maybe* for want of an answer is counted, and the first of each [`Doubt`] logged and kept.
+//! A file is left out of the plan, or not opened when a join has made a filter, if it is in the set under its name and
+//! entity tag, and rows of its column that were read and pass their check deny all values of an equality or a list. All
+//! else is *maybe*: the file is read, and DataFusion checks every row. What was *maybe* for want of an answer is counted,
+//! and the first of each [`Doubt`] logged and kept.
 //!
 //! DataFusion converts the values of a file to the type of the table's column. A conversion that changes values, such as
 //! from milliseconds to seconds, would make rows equal to a literal that the filter has never seen. So the filters of a

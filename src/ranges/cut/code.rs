@@ -200,8 +200,8 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Appends the bits of bytes before byte `end`, until so many are known. Returns what is taken for a byte that no key
-    /// has, and whether ones follow.
+    /// Appends the bits of bytes before byte `end`, and stops once `until` bits are known. Returns what is taken for a byte
+    /// that no key has, and whether ones follow.
     #[inline(always)]
     fn append(&mut self, until: u32, end: usize) -> Option<(Option<u8>, bool)> {
         let (code, mut known, mut num) = (self.code, self.known, self.num);

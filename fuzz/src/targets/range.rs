@@ -16,7 +16,8 @@ const MAX_STRINGS: usize = 40;
 const LETTERS: &[u8] = b"\0\x01 09Aafz~\x7f\x80\xfe\xff";
 
 /// Range filters. If the input's first byte is even, the next two are the bits per key (if the first is a multiple of 4,
-/// else a length, for keys that are cut to as many bytes as the first has or left out) and the number of keys that are added to those that follow; each string has three bytes, which say how much it shares with the one before it, how
+/// else a length, for keys that are cut to as many bytes as the first has or left out) and the number of keys that are
+/// added to those that follow; each string has three bytes, which say how much it shares with the one before it, how
 /// often its next byte is repeated, and, in the lower seven bits, how many bytes follow; the highest bit is set in those
 /// that are only bounds. No key is denied, and the answers are the oracle's. If the first byte is odd, a block follows,
 /// whose checksums are repaired: it is refused, or answers as the portable code does.

@@ -46,6 +46,12 @@ impl Class {
     fn loss(&self, other: &Self) -> f64 {
         entropy(self.weights.iter().zip(&other.weights).map(|(a, b)| a + b)) - self.entropy - other.entropy
     }
+
+    fn join(&mut self, other: &Self) {
+        self.bytes.extend(&other.bytes);
+        self.weights.iter_mut().zip(&other.weights).for_each(|(weight, other)| *weight += other);
+        self.entropy = entropy(self.weights.iter().copied());
+    }
 }
 
 /// Returns the code of keys after their first `prefix_len` bytes; `commons` has the bytes that each of them has in common
@@ -66,6 +72,11 @@ pub(super) fn choose(keys: &Keys, prefix_len: usize, commons: &[u32], max_len: u
         }
     }
     let columns: Vec<usize> = (1..=256).filter(|&symbol| has[symbol]).collect();
+    let fits = |num_classes| table_len(num_classes, columns.len()) as u64 <= max_len / 4;
+    // Most tables of few keys end here.
+    if !fits(1) {
+        return Chosen::default();
+    }
     let stride = commons.len().div_ceil(SAMPLE);
     let mut contexts = vec![[0; 257]; 256];
     for index in (0..commons.len()).step_by(stride) {
@@ -75,8 +86,7 @@ pub(super) fn choose(keys: &Keys, prefix_len: usize, commons: &[u32], max_len: u
     let scale = stride as f64 / f64::from(DISTINGUISHING);
     let num_own = (commons.len() / KEYS_PER_OWN).min(MAX_OWN);
     let classes = classes(&contexts, num_own, scale, |num_classes| {
-        let table_len = table_len(num_classes, columns.len()) as u64;
-        (table_len <= max_len / 4).then_some(8 * table_len)
+        fits(num_classes).then(|| 8 * table_len(num_classes, columns.len()) as u64)
     });
     classes.map(|classes| encode(&classes, &columns, has[0])).unwrap_or_default()
 }
@@ -104,7 +114,7 @@ fn classes(
 ) -> Option<Vec<Class>> {
     let weight = |weights: &Weights| weights.iter().sum::<u32>();
     let mut heaviest: Vec<u8> = (0..=255).collect();
-    heaviest.sort_by_key(|&byte| core::cmp::Reverse(weight(&contexts[usize::from(byte)])));
+    heaviest.sort_by_cached_key(|&byte| core::cmp::Reverse(weight(&contexts[usize::from(byte)])));
     let others = heaviest.split_off(num_own);
     let own = heaviest.into_iter().map(|byte| Class::of(contexts, Vec::from([byte])));
     let mut classes: Vec<Class> = own.chain([Class::of(contexts, others)]).collect();
@@ -123,7 +133,7 @@ fn classes(
         let lightest = classes.swap_remove(lightest);
         let losses = classes.iter().map(|class| class.loss(&lightest)).zip(0..);
         let Some((_, at)) = losses.min_by(|a, b| a.0.total_cmp(&b.0)) else { return best };
-        classes[at] = Class::of(contexts, [&classes[at].bytes[..], &lightest.bytes].concat());
+        classes[at].join(&lightest);
     }
 }
 

@@ -287,7 +287,7 @@ fn filters_of_the_other_family_are_refused() {
 }
 
 /// The golden files: name, the entries that are its keys, policy, context.
-const GOLDEN: [(&str, &str, &str, u64); 16] = [
+const GOLDEN: [(&str, &str, &str, u64); 18] = [
     ("none-10bits", "none", "range:10", 0),
     ("one-10bits", "one", "range:10", 0),
     ("two-20bits", "two", "range:20", 0),
@@ -305,16 +305,20 @@ const GOLDEN: [(&str, &str, &str, u64); 16] = [
     ("dense-len64", "dense", "range:fpr=5%,len=64", 0),
     // Keys of several lengths: cut, not integers.
     ("thousand-len16", "thousand", "range:fpr=1%,len=16", 0),
+    // Steps with a byte code; and joined leaves.
+    ("urls-14bits", "urls", "range:14", 0),
+    ("urls-4bits", "urls", "range:4", 0),
 ];
 
-/// The keys of integers that no file of entries has: random ones, those of ten series and their times, and every third.
-fn golden_integers(name: &str) -> Option<Vec<Key>> {
+/// The keys that no file of entries has: random integers, those of ten series and their times, every third, and text.
+fn golden_keys(name: &str) -> Option<Vec<Key>> {
     let key = |i: u64| match name {
         "ids" => Some(mix(i).to_be_bytes().to_vec()),
         "times" => Some(
             [&mix(i / 500).to_be_bytes()[..], &((1 << 40) + i % 500 * 15_000 + mix(i) % 99).to_be_bytes()].concat(),
         ),
         "dense" => Some([&b"row/"[..], &(3 * i as u32).to_be_bytes()].concat()),
+        "urls" => Some(format!("{:x}.org/{:x}", mix(i / 25) >> 48, mix(i) >> 44).into_bytes()),
         _ => None,
     };
     (0..5_000).map(key).collect()
@@ -351,7 +355,7 @@ pub fn write(dir: &Path, entries: &Path) {
     let write = |name: &str, text: &[u8]| std::fs::write(dir.join(name), text).expect("a written file");
     let mut listed = Vec::new();
     for (name, of, policy, context) in GOLDEN {
-        let keys = golden_integers(of).unwrap_or_else(|| keys_in(entries, &format!("{of}.entries")));
+        let keys = golden_keys(of).unwrap_or_else(|| keys_in(entries, &format!("{of}.entries")));
         if keys.iter().map(Vec::len).sum::<usize>() > MAX_KEY_BYTES {
             continue;
         }
@@ -372,7 +376,7 @@ fn golden_range_filters() {
     let dir: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "golden", "v1"].iter().collect();
     let mut num_keys = 0;
     for (name, entries, policy, context) in GOLDEN {
-        let keys = golden_integers(entries).unwrap_or_else(|| keys_in(&dir, &format!("{entries}.entries")));
+        let keys = golden_keys(entries).unwrap_or_else(|| keys_in(&dir, &format!("{entries}.entries")));
         let made = |keys: &[Key]| block(policy.parse().expect("legal"), keys, context);
         let (block, keys) = (made(&keys), sorted(keys));
         assert!(made(&keys) == block, "{name} depends on the order of keys");

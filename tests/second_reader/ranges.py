@@ -217,6 +217,8 @@ def steps_of(p: Choices, group: Group, strings: list[str], end: int, lengths: tu
     steps, of, leaves = group.head, [strings[first] for first in group.firsts], ""
     assert isinstance(steps, Steps)
     lcp = [lengths[0] - 1, *map(in_common, of, of[1:]), lengths[1] - 1]
+    if max(lcp) > 1023:
+        raise Unwritable("leaves that have too many bits in common")
     zigzag = [2 * (c - steps.centre) if c >= steps.centre else 2 * (steps.centre - c) - 1 for c in lcp[1:-1]]
     low = "".join(field_of(z & (1 << steps.low_bits) - 1, steps.low_bits) for z in zigzag)
     for i, (string, after) in enumerate(zip(of, [*group.firsts[1:], end])):
@@ -232,6 +234,8 @@ def steps_of(p: Choices, group: Group, strings: list[str], end: int, lengths: tu
 def gaps_of(gaps: Gaps, numbers: list[int], base: int) -> tuple[str, str]:
     """The whole group."""
     values, jumps = sorted({(number >> gaps.shift) - (base >> gaps.shift) for number in numbers}), []
+    if gaps.low_bits > 57:
+        raise Unwritable("low bits that a reader does not take")
     for at, units in gaps.jumps:
         values = values[:at] + [value - (units << gaps.unit) for value in values[at:]]
         jumps.append((values[at], units))

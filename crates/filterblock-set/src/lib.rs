@@ -152,7 +152,7 @@
 //! # As a Puffin blob
 //!
 //! Iceberg's Puffin files carry blobs of any type. A set needs no more than that: its bytes are the blob, uncompressed,
-//! of a type such as `filterblock-set-v1`, and the blob's `offset` and `length` in Puffin's footer are where this
+//! of the type `filterblock-set-v1`, and the blob's `offset` and `length` in Puffin's footer are where this
 //! crate's offsets begin and the set's length. `fields` lists the columns' field ids, `snapshot-id` and
 //! `sequence-number` the snapshot that the set covers; a property with the index's length saves the guess of the tail.
 //! Columns are named by field ids in decimal, as names may change, and files by their paths. Data files never change

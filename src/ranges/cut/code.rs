@@ -1,12 +1,12 @@
 //! The code of bytes: the bits of each byte of a key after the table's common prefix.
 //!
 //! A code keeps the order of the bytes (an alphabetic code: Gilbert, Moore 1959), so that strings of bits compare as the
-//! keys do. The bits of a byte depend on the byte before it, which has one of up to 16 classes. Bytes that no key has
-//! have no bits. Codes are read where they are stored: opening a filter makes no table.
+//! keys do. The bits of a byte depend on the byte before it, which has one of up to 16 classes. Bytes without a
+//! column have no bits. Codes are read where they are stored: opening a filter makes no table.
 //!
 //! | size | part |
 //! |---|---|
-//! | 256 | for each byte value its column; 0 if no key has it |
+//! | 256 | for each byte value its column; 0 if no key has it among the bytes that are read |
 //! | 128 | for each byte value the class of what follows it, four bits each, the lower half of a byte first |
 //! | 2 each | for each class, for each column from 0 on, the end of a key: its bits, the first one lowest, and above these twelve the number of them |
 

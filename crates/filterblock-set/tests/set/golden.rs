@@ -11,13 +11,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Name, number of visits, bands and bits of a row, and rate; for files that usually have 30 keys.
-const CASES: [(&str, u8, u8, u8, f64); 5] = [
+const CASES: [(&str, u8, u8, u8, f64); 6] = [
     ("pages", 3, 2, 3, 0.01),
     ("pages-small-rate", 6, 2, 3, 0.0001),
     ("rows-anywhere", 7, 1, 0, 0.01),
     ("lines", 1, 4, 7, 0.01),
     ("three-bands", 2, 3, 4, 0.02),
+    (DROPPED, 3, 2, 3, 0.01),
 ];
+/// The set of which the second file was dropped when it was continued.
+const DROPPED: &str = "pages-dropped";
+/// The set under a secret key, with a column for each class of values.
+const CLASSES: &str = "classes-keyed";
 
 /// The files of every golden set. Released sets have these, so they never change.
 fn files() -> Vec<Table> {
@@ -25,7 +30,7 @@ fn files() -> Vec<Table> {
 }
 
 /// A set of three files, continued by two.
-fn build((_, num_visits, num_bands, row_bits, rate): (&str, u8, u8, u8, f64)) -> Vec<u8> {
+fn build((name, num_visits, num_bands, row_bits, rate): (&str, u8, u8, u8, f64)) -> Vec<u8> {
     let shape = Shape { num_visits, num_bands, row_bits };
     let sizing = Sizing::with_shape(shape, 30, rate).expect("small files");
     let [id, word] = COLUMNS;
@@ -36,8 +41,57 @@ fn build((_, num_visits, num_bands, row_bits, rate): (&str, u8, u8, u8, f64)) ->
     let mut set = finish(first);
     let old = open(&set).expect("an index");
     add(&mut second, &files[3..]);
-    second.finish_append(&old, |_| false, &mut set).expect("a longer set");
+    let is_dropped = |file: &[u8]| name == DROPPED && file == files[1].name.as_bytes();
+    second.finish_append(&old, is_dropped, &mut set).expect("a longer set");
     set
+}
+
+fn secret() -> KeyHasher {
+    KeyHasher::keyed([7; 16])
+}
+
+/// A value of each class; those of two files differ.
+fn values(number: i64) -> [Value<'static>; 8] {
+    let bytes: &'static [u8] = [&b"\0"[..], b"key 1", b"\xff\xff"][number as usize % 3];
+    let text = ["", "word 1", "\u{1f980}"][number as usize % 3];
+    [
+        Value::Opaque(bytes),
+        Value::Decimal { unscaled: 105 - i128::from(number), scale: 1 },
+        Value::Text(text),
+        Value::Binary(bytes),
+        Value::LocalTimestamp(-1_500 + number, TimeUnit::Millisecond),
+        Value::Instant(1_700_000_000_000_000 + number, TimeUnit::Microsecond),
+        Value::Date(20_000 + number as i32),
+        Value::TimeOfDay(86_399_999_999_999 - number, TimeUnit::Nanosecond),
+    ]
+}
+
+/// A set of three files, each with [`values`] of its number.
+fn build_of_classes() -> Vec<u8> {
+    let columns = ValueClass::ALL.map(|class| SetColumn::new([class.to_wire()], class, usual(3, 0.001)));
+    let mut builder = SetBuilder::new(&secret(), &columns).expect("a builder");
+    for (number, name) in (0..).zip(["a", "b", "c"]) {
+        let mut file = builder.file(name, number).expect("a new file");
+        (0..).zip(values(number as i64)).for_each(|(column, value)| assert!(file.add(column, value)));
+        file.finish().expect("a file in memory");
+    }
+    finish(builder)
+}
+
+/// Each value is in the file that has it, and denied by the others.
+fn check_classes(bytes: &[u8]) {
+    let Ok(Opening::Ready(set)) = FilterSet::open(bytes.len() as u64, bytes, Some(&secret())) else {
+        panic!("an index, of all bytes")
+    };
+    let files = set.select([("a", 0), ("b", 1), ("c", 2)]);
+    for number in 0..3 {
+        for (class, value) in (0..).zip(values(number as i64)) {
+            let mut lookup = set.lookup(&set.query(&[class], [value]), &files);
+            lookup.load(64, |range| Ok::<_, ()>(&bytes[range.start as usize..range.end as usize])).expect("in memory");
+            let has: Vec<bool> = (0..3).map(|file| file == number).collect();
+            assert_eq!(bools(&lookup.any()), has, "{value:?}");
+        }
+    }
 }
 
 fn write(dir: &Path) {
@@ -47,6 +101,10 @@ fn write(dir: &Path) {
         if !path.exists() {
             fs::write(path, build(case)).expect("a written file");
         }
+    }
+    let path = dir.join(format!("{CLASSES}.set"));
+    if !path.exists() {
+        fs::write(path, build_of_classes()).expect("a written file");
     }
 }
 
@@ -73,11 +131,17 @@ fn golden_sets() {
         let set = fs::read(golden.join(format!("v1/sets/{name}.set"))).expect("a golden file");
         assert!(build(case) == set, "{name} differs from what is built now");
     }
+    let path = golden.join(format!("v1/sets/{CLASSES}.set"));
+    assert!(build_of_classes() == fs::read(path).expect("a golden file"), "{CLASSES} differs from what is built now");
     let (stored, files) = (stored(&golden), files());
-    assert!(stored.len() >= CASES.len());
-    // Of each value, the files that do not have it.
-    let absent = 2 * files.len() * 30 * (files.len() - 1);
+    assert!(stored.len() > CASES.len());
     for (path, set) in &stored {
+        if path.file_stem().is_some_and(|name| name == CLASSES) {
+            check_classes(set);
+            continue;
+        }
+        // Of each value, the files that are known, without the one that has it.
+        let absent = 2 * 30 * open(set).map_or(0, |set| set.files().count()) * (files.len() - 1);
         let seen = no_row_lost(set, &files);
         let is_right = seen.opened && seen.denied > absent * 9 / 10;
         assert!(is_right, "{}: {seen:?} of {absent}", path.display());

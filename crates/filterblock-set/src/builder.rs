@@ -5,7 +5,8 @@
 
 use crate::error::SetBuildError;
 use crate::footer::check_hasher;
-use crate::index::{Column, File, Index};
+use crate::group::Column;
+use crate::index::{File, Index};
 use crate::query;
 use crate::set::FilterSet;
 use crate::table::Sizing;
@@ -31,7 +32,7 @@ impl SetColumn {
     }
 
     fn stored(&self) -> Column {
-        Column { name: self.name.clone(), class: self.class.to_wire() }
+        Column::new(self.name.clone(), self.class.to_wire())
     }
 }
 
@@ -238,9 +239,9 @@ impl<S: Read + Write + Seek> SetBuilder<S> {
         if index.files.len() > u32::MAX as usize || names > u32::MAX as usize {
             return Err(SetBuildError::TooLarge);
         }
-        for (number, (column, writer)) in (0..).zip(self.columns.iter().zip(self.writers)) {
-            let stored = (number, &*column.name, column.class.to_wire());
-            for (record, files) in writer.finish(stored, &self.hasher, index.data_len, sink)? {
+        for (number, writer) in (0..).zip(self.writers) {
+            let column = &index.columns[usize::from(number)];
+            for (record, files) in writer.finish(number, column, &self.hasher, index.data_len, sink)? {
                 index.data_len += record.group_len();
                 index.push(record, files.into_iter().map(|file| file + first as u32).collect(), &self.hasher);
             }

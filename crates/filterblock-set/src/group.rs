@@ -8,6 +8,21 @@ use filterblock::{DecodeError, KeyHasher};
 use std::ops::Range;
 use std::sync::Arc;
 
+/// A column: its name, and the number of the class of its values, which a later version may have defined.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Column {
+    pub(crate) name: Box<[u8]>,
+    pub(crate) class: u8,
+    /// The digest of the name, of which the context of each group is made: a name may be as long as the index.
+    pub(crate) digest: u64,
+}
+
+impl Column {
+    pub(crate) fn new(name: Box<[u8]>, class: u8) -> Self {
+        Self { digest: xxh3(&name), name, class }
+    }
+}
+
 /// What the index states of a group, beside its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
@@ -77,13 +92,13 @@ impl Record {
 
     /// Returns what the units of the group are bound to: beside its shape the hash of its keys, the column, the class of
     /// its values, and the identities of the files, lane after lane.
-    pub(crate) fn context(&self, hasher: &KeyHasher, column: &[u8], class: u8, identities: &[u64]) -> u64 {
-        let (mut all, encoded) = (vec![hasher.hash_id(), class, 0, 0], self.encode());
+    pub(crate) fn context(&self, hasher: &KeyHasher, column: &Column, identities: &[u64]) -> u64 {
+        let (mut all, encoded) = (vec![hasher.hash_id(), column.class, 0, 0], self.encode());
         bytes::append(&mut all, &[hasher.seed()], 8);
         all.extend_from_slice(&encoded[8..20]);
         all.extend_from_slice(&encoded[22..]);
         all.extend_from_slice(&[0; 2]);
-        bytes::append(&mut all, &[xxh3(column)], 8);
+        bytes::append(&mut all, &[column.digest], 8);
         bytes::append(&mut all, identities, 8);
         xxh3(&all)
     }

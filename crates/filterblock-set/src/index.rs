@@ -3,19 +3,12 @@
 use crate::bytes;
 use crate::footer::{Footer, check_range, check_reserved, range_error};
 use crate::format::{self, SET_MAGIC, SET_VERSION};
-use crate::group::{Group, Record};
+use crate::group::{Column, Group, Record};
 use filterblock::{DecodeError, KeyHasher};
 use std::collections::HashSet;
 
 const COLUMN_LEN: u64 = 8;
 const FILE_LEN: u64 = 16;
-
-/// A column: its name, and the number of the class of its values, which a later version may have defined.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Column {
-    pub(crate) name: Box<[u8]>,
-    pub(crate) class: u8,
-}
 
 /// A file. Its identity stays when it is dropped: contexts are made of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,7 +67,7 @@ impl Index {
         };
         let column = |record: &[u8]| {
             check_reserved(record, 5..8)?;
-            Ok(Column { name: name(bytes::u32_at(record, 0))?, class: record[4] })
+            Ok(Column::new(name(bytes::u32_at(record, 0))?, record[4]))
         };
         let columns: Vec<_> = columns.map(column).collect::<Result<_, DecodeError>>()?;
         let file = |record: &[u8]| {
@@ -129,8 +122,7 @@ impl Index {
     /// Adds a group of files of this index.
     pub(crate) fn push(&mut self, record: Record, files: Vec<u32>, hasher: &KeyHasher) {
         let identities: Vec<u64> = files.iter().map(|&file| self.files[file as usize].identity).collect();
-        let Column { name, class } = &self.columns[usize::from(record.column)];
-        let context = record.context(hasher, name, *class, &identities);
+        let context = record.context(hasher, &self.columns[usize::from(record.column)], &identities);
         self.groups.push(Group { record, context, files });
     }
 

@@ -1,7 +1,7 @@
 //! The writer of the groups of one column: a file's keys become a lane, and files of one table a group.
 
 use crate::error::SetBuildError;
-use crate::group::{Group, Record};
+use crate::group::{Column, Group, Record};
 use crate::join::{self, Source, copy_bits};
 use crate::table::{Sizing, Table};
 use filterblock::{KeyHash, KeyHasher};
@@ -158,15 +158,15 @@ impl<S: Read + Write + Seek> GroupWriter<S> {
         Ok(num_bad)
     }
 
-    /// Writes all groups to `sink`, whose bytes begin at `offset` of the set, for column number `number`, whose name and
-    /// class `name` and `class` are. Smaller tables come first, and files in the order in which they were added. Returns
+    /// Writes all groups to `sink`, whose bytes begin at `offset` of the set, for column number `number`. Smaller tables come first, and files in the order in which they were added. Returns
     /// the groups, and the numbers of the files of each.
     ///
     /// # Errors
     /// [`SetBuildError::Io`], [`SetBuildError::TooLarge`].
     pub fn finish(
         mut self,
-        (number, name, class): (u16, &[u8], u8),
+        number: u16,
+        column: &Column,
         hasher: &KeyHasher,
         mut offset: u64,
         sink: &mut impl Write,
@@ -178,7 +178,7 @@ impl<S: Read + Write + Seek> GroupWriter<S> {
                 sources.iter().flat_map(|source| source.lanes.iter().copied()).unzip();
             let table = Table { shape: self.sizing.shape(), num_pages };
             let record = Record::new(offset, number, table, files.len() as u32).ok_or(SetBuildError::TooLarge)?;
-            let context = record.context(hasher, name, class, &identities);
+            let context = record.context(hasher, column, &identities);
             join::write_group(&record, context, &sources, &mut self.scratch, sink)?;
             offset += record.group_len();
             written.push((record, files));

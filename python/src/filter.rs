@@ -79,13 +79,14 @@ pub fn open(
     memory::ask(bytes.as_slice().len())?;
     let bytes = AlignedBytes::copy_of(bytes.as_slice());
     let filter = options.open_owned(bytes).map_err(error::of_decode)?;
-    Ok(Filter { filter, context, has_secret: secret_key.is_some() })
+    Ok(Filter { filter: Box::new(filter), context, has_secret: secret_key.is_some() })
 }
 
 /// An opened filter block.
 #[pyclass(frozen, module = "filterblock")]
 pub struct Filter {
-    filter: FilterBlock<AlignedBytes>,
+    // Of a line of its own: Python does not align its objects to one.
+    filter: Box<FilterBlock<AlignedBytes>>,
     context: u64,
     has_secret: bool,
 }
@@ -197,19 +198,15 @@ impl Filter {
     fn answer_all(&self, keys: &Keys, mut mask: &mut [u8]) {
         mask.fill(1);
         let mut answers = [true; BATCH_LEN];
-        let answered = keys.try_for_each_batch(self.filter.entry_hasher().hasher(), |_, batch| {
+        let Ok(()) = keys.try_for_each_batch(self.filter.entry_hasher().hasher(), |_, batch| {
             let answers = &mut answers[..batch.hashes.len()];
             self.filter.may_contain_hashes(&batch.hashes, answers);
             batch.twins.iter().for_each(|&(at, twin)| answers[at] |= self.filter.may_contain_hash(twin));
             batch.without.iter().for_each(|&at| answers[at] = true);
             let (these, others) = std::mem::take(&mut mask).split_at_mut(answers.len());
-            mask::write(answers, these);
+            these.iter_mut().zip(answers).for_each(|(byte, answer)| *byte = u8::from(*answer));
             mask = others;
             Ok::<_, std::convert::Infallible>(())
         });
-        match answered {
-            Ok(()) => {}
-            Err(never) => match never {},
-        }
     }
 }

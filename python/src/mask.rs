@@ -3,11 +3,6 @@
 use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
 
-/// Writes 1 for true, and 0 for false.
-pub fn write(answers: &[bool], mask: &mut [u8]) {
-    mask.iter_mut().zip(answers).for_each(|(byte, answer)| *byte = u8::from(*answer));
-}
-
 /// Returns a NumPy array of `len` bool, or a `memoryview` of bool where NumPy is not installed. `fill` writes its
 /// bytes.
 pub fn of<'py>(py: Python<'py>, len: usize, fill: impl FnOnce(&mut [u8])) -> PyResult<Bound<'py, PyAny>> {

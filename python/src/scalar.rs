@@ -111,9 +111,7 @@ impl Scalar {
             "uuid.UUID" => Self::Binary(object.getattr("bytes")?.extract()?),
             "memoryview" if is_of_bytes(object)? => Self::Binary(object.call_method0("tobytes")?.extract()?),
             "numpy.datetime64" => return crate::numpy::time(object),
-            "numpy.longlong" | "numpy.ulonglong" | "numpy.intc" | "numpy.uintc" => {
-                int(&object.call_method0("__index__")?)
-            }
+            "numpy.longlong" | "numpy.ulonglong" => int(&object.call_method0("__index__")?),
             _ if name.starts_with("numpy.int") || name.starts_with("numpy.uint") => {
                 int(&object.call_method0("__index__")?)
             }

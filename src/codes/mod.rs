@@ -157,17 +157,13 @@ impl Params {
     /// `fields` are `remainder_bits`, `directory_bits`, `entries_per_bucket`.
     pub(crate) fn new(fields: [u8; 3], num_buckets: u64, bucket_range: u64) -> Result<Self, DecodeError> {
         let [remainder_bits, directory_bits, entries_per_bucket] = fields;
-        for (name, value, min, max) in [
+        DecodeError::check_params(&[
             ("remainder_bits", u64::from(remainder_bits), 0, u64::from(MAX_REMAINDER_BITS)),
             ("directory_bits", u64::from(directory_bits), 0, u64::from(bits::MAX_FIELD_BITS)),
             ("entries_per_bucket", u64::from(entries_per_bucket), 1, u64::from(u8::MAX)),
             ("num_buckets", num_buckets, 1, u64::MAX),
             ("bucket_range", bucket_range, 1, u64::MAX / num_buckets.max(1)),
-        ] {
-            if !(min..=max).contains(&value) {
-                return Err(DecodeError::Parameter { name, value, min, max });
-            }
-        }
+        ])?;
         let buckets = Buckets { num: num_buckets, range: bucket_range };
         Ok(Self { remainder_bits, directory_bits, entries_per_bucket, buckets })
     }

@@ -142,13 +142,8 @@ impl fmt::Display for BuildError {
             }
             Self::FalsePositiveRate { kind, asked, min, max } => {
                 let (min, max) = (rounded_up(min), (max * 1e3) as u64 as f64 / 1e3);
-                write!(f, "{kind}: a false-positive rate of ")?;
-                if asked.abs() < 1e-3 {
-                    write!(f, "{asked:e}")?
-                } else {
-                    write!(f, "{asked}")?
-                }
-                write!(f, " is outside the legal range {min:.2e} to {max}")
+                let asked = Short(asked);
+                write!(f, "{kind}: a false-positive rate of {asked} is outside the legal range {min:.2e} to {max}")
             }
             Self::ByteCap { kind, cap_bytes, min_bytes, num_entries } => write!(
                 f,

@@ -195,6 +195,15 @@ impl DecodeError {
         }
     }
 
+    /// Refuses the first of some parameters, each with its name, its value, and the least and the greatest legal value,
+    /// that is not within these.
+    pub(crate) fn check_params(params: &[(&'static str, u64, u64, u64)]) -> Result<(), Self> {
+        match params.iter().find(|(_, value, min, max)| !(min..=max).contains(&value)) {
+            Some(&(name, value, min, max)) => Err(Self::Parameter { name, value, min, max }),
+            None => Ok(()),
+        }
+    }
+
     /// Refuses a byte that is not zero, the first of which is at `offset_bytes` of the frame.
     pub(crate) fn check_reserved(offset_bytes: usize, bytes: &[u8]) -> Result<(), Self> {
         match (offset_bytes as u64..).zip(bytes.iter().copied()).find(|&(_, byte)| byte != 0) {

@@ -48,37 +48,23 @@ impl OpenOptions {
             checksums::check_digest(block, self.context())?;
         }
         let entries = self.check_expected(header.hash_id, header.seed, header.transform)?;
-        check_estimate(&header)?;
-        check_remapped(&header)?;
+        let Header { kind, num_entries, entries_estimated, is_remapped, .. } = header;
+        // Only a union or an intersection has an estimate: dimensions that follow from another kind's would be wrong.
+        if entries_estimated && (!kinds::combines(kind) || num_entries == 0) {
+            return Err(DecodeError::MisplacedEstimate { kind, num_entries });
+        }
+        if is_remapped && (!kinds::remaps(kind) || num_entries == 0) {
+            return Err(DecodeError::MisplacedSeed { kind, num_entries });
+        }
         let payload = &block[HEADER_LEN..];
-        let layout = match header.num_entries {
+        let layout = match num_entries {
             0 => header.check_empty(payload.len() as u64).map(|()| FilterLayout::EMPTY)?,
             _ => {
-                let params = Params::decode(header.kind, &header.stored_params(payload.len() as u64))?;
-                let (payload, set_seed) = SetSeed::split_off(payload, header.is_remapped)?;
+                let params = Params::decode(kind, &header.stored_params(payload.len() as u64))?;
+                let (payload, set_seed) = SetSeed::split_off(payload, is_remapped)?;
                 FilterLayout::check(params, payload, HEADER_LEN as u64, set_seed)?
             }
         };
-        let Header { kind, num_entries, entries_estimated, .. } = header;
         Ok((layout, Facts { entries, kind, num_entries, entries_estimated }))
     }
-}
-
-/// Checks that only a union or an intersection has an estimate: a filter with entries, of a kind that combines.
-/// Dimensions that follow from another kind's estimate would be wrong.
-fn check_estimate(header: &Header) -> Result<(), DecodeError> {
-    let Header { kind, num_entries, entries_estimated, .. } = *header;
-    if entries_estimated && (!kinds::combines(kind) || num_entries == 0) {
-        return Err(DecodeError::MisplacedEstimate { kind, num_entries });
-    }
-    Ok(())
-}
-
-/// Checks that only a filter with entries, of a kind that remaps, is remapped.
-fn check_remapped(header: &Header) -> Result<(), DecodeError> {
-    let Header { kind, num_entries, is_remapped, .. } = *header;
-    if is_remapped && (!kinds::remaps(kind) || num_entries == 0) {
-        return Err(DecodeError::MisplacedSeed { kind, num_entries });
-    }
-    Ok(())
 }

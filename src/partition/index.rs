@@ -124,14 +124,12 @@ fn check_partitions(index: &[u8], facts: &Facts) -> Result<(), DecodeError> {
     let num_partitions = u64::from(facts.num_partitions);
     let payload_len = (index.len() - HEADER_LEN) as u64;
     let records_max = payload_len / RECORD_LEN as u64;
-    if num_partitions > records_max {
-        return Err(out_of_range("num_partitions", num_partitions, 0, records_max));
-    }
     // Every partition has an entry.
     let max_entries = if num_partitions == 0 { 0 } else { u64::MAX };
-    if !(num_partitions..=max_entries).contains(&facts.num_entries) {
-        return Err(out_of_range("num_entries", facts.num_entries, num_partitions, max_entries));
-    }
+    DecodeError::check_params(&[
+        ("num_partitions", num_partitions, 0, records_max),
+        ("num_entries", facts.num_entries, num_partitions, max_entries),
+    ])?;
     let separators_len = payload_len - num_partitions * RECORD_LEN as u64;
     // This fits `usize`, as the index is longer.
     let num_partitions = num_partitions as usize;
@@ -140,32 +138,19 @@ fn check_partitions(index: &[u8], facts: &Facts) -> Result<(), DecodeError> {
         let record = Record::of(index, partition);
         let min = end.offset + u64::from(end.len);
         let max = u64::MAX - u64::from(record.len);
-        if !(min..=max).contains(&record.offset) {
-            return Err(out_of_range("offset", record.offset, min, max));
-        }
-        if (record.len as usize) < HEADER_LEN {
-            return Err(out_of_range("len", record.len.into(), HEADER_LEN as u64, u32::MAX.into()));
-        }
-        let separator_end = u64::from(record.separator_end);
-        if !(end.separator_end.into()..=separators_len).contains(&separator_end) {
-            return Err(out_of_range("separator_end", separator_end, end.separator_end.into(), separators_len));
-        }
+        DecodeError::check_params(&[
+            ("offset", record.offset, min, max),
+            ("len", record.len.into(), HEADER_LEN as u64, u32::MAX.into()),
+            ("separator_end", record.separator_end.into(), end.separator_end.into(), separators_len),
+        ])?;
         end = record;
     }
-    if u64::from(end.separator_end) != separators_len {
-        let (value, min) = (end.separator_end.into(), separators_len);
-        return Err(out_of_range("separator_end", value, min, min));
-    }
+    DecodeError::check_params(&[("separator_end", end.separator_end.into(), separators_len, separators_len)])?;
     let separator_of = |partition| separator(index, num_partitions, partition);
     match (1..num_partitions).find(|&partition| separator_of(partition - 1) >= separator_of(partition)) {
         Some(partition) => Err(DecodeError::SeparatorOrder { partition: partition as u32 }),
         None => Ok(()),
     }
-}
-
-/// Returns the error of a stored number that is not in `min..=max`.
-fn out_of_range(name: &'static str, value: u64, min: u64, max: u64) -> DecodeError {
-    DecodeError::Parameter { name, value, min, max }
 }
 
 /// Returns the context of a partition's block. It differs from the contexts of all other partitions of the table and,

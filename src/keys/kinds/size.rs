@@ -78,12 +78,6 @@ pub(super) struct Solution {
     pub(super) num_probes: u32,
 }
 
-impl From<(u32, u32)> for Solution {
-    fn from((millibits, num_probes): (u32, u32)) -> Self {
-        Self { millibits, num_probes }
-    }
-}
-
 /// Returns the bits of `num_entries` entries of `millibits` each, rounded up.
 pub(crate) fn bits_of(num_entries: u64, millibits: u32) -> u64 {
     let bits = (u128::from(num_entries) * u128::from(millibits)).div_ceil(1000);

@@ -49,9 +49,7 @@ impl<'a> Trailer<'a> {
     /// none.
     pub(super) fn pop_short(&mut self, len: u8) -> Result<u64, DecodeError> {
         self.require(len.into())?;
-        if !(1..=8).contains(&len) {
-            return Err(DecodeError::Parameter { name: "compact_integer_len", value: u64::from(len), min: 1, max: 8 });
-        }
+        DecodeError::check_params(&[("compact_integer_len", len.into(), 1, 8)])?;
         let taken = self.pop_many(usize::from(len))?;
         match taken.last() {
             Some(0) => Err(DecodeError::Padding { offset_bytes: (self.rest.len() + taken.len() - 1) as u64, found: 0 }),

@@ -154,13 +154,9 @@ impl FilterPolicy {
     pub fn auto(size: FilterSize, workload: Workload) -> Result<Self, BuildError> {
         let mut refusal = None;
         for &kind in FilterKind::ALL {
-            match (SizedKind::checked(kind, size), refusal) {
-                (Ok(sized), _) => {
-                    let kind = KindChoice::Cheapest(workload);
-                    return Ok(Self { kind, ..Self::of_sized(sized) });
-                }
-                (Err(error), Some(other)) => refusal = Some(closer(other, error)),
-                (Err(error), None) => refusal = Some(error),
+            match SizedKind::checked(kind, size) {
+                Ok(sized) => return Ok(Self::of_sized(sized).with_workload(workload)),
+                Err(error) => refusal = Some(refusal.map_or(error, |other| closer(other, error))),
             }
         }
         // The list of kinds is not empty.

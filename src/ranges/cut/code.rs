@@ -49,14 +49,10 @@ impl<'a> ByteCode<'a> {
         let Some((columns, classes, _)) = self.table else { return Ok(()) };
         let most = |bytes: &[u8], of: fn(u8) -> u8| bytes.iter().map(|&byte| of(byte)).max().unwrap_or(0).into();
         let class = most(classes, |byte| (byte & 15).max(byte >> 4));
-        for (name, value, max) in
-            [("column", most(columns, |byte| byte), self.num_columns as u64), ("class", class, num_classes as u64 - 1)]
-        {
-            if value > max {
-                return Err(DecodeError::Parameter { name, value, min: 0, max });
-            }
-        }
-        Ok(())
+        DecodeError::check_params(&[
+            ("column", most(columns, |byte| byte), 0, self.num_columns as u64),
+            ("class", class, 0, num_classes as u64 - 1),
+        ])
     }
 
     #[inline(always)]

@@ -92,18 +92,14 @@ impl Params {
             return Err(DecodeError::Reserved { offset_bytes: (PARAMS_AT + FLAGS_AT) as u64, found: stored[FLAGS_AT] });
         }
         let (max_columns, max_width) = if params.num_classes == 0 { (0, MAX_WIDTH) } else { (u8::MAX, 0) };
-        for (name, value, min, max) in [
+        DecodeError::check_params(&[
             ("group_units", params.group_units.into(), 1, MAX_UNITS.into()),
             ("mark_bytes", params.mark_bytes.into(), 1, MAX_MARK_BYTES as u64),
             ("num_classes", params.num_classes.into(), 0, MAX_CLASSES as u64),
             ("num_columns", params.num_columns.into(), 0, max_columns.into()),
             ("width", params.width.into(), 0, max_width.into()),
             ("num_groups", params.num_groups.into(), 1, num_entries),
-        ] {
-            if !(min..=max).contains(&value) {
-                return Err(DecodeError::Parameter { name, value, min, max });
-            }
-        }
+        ])?;
         params.check_len(payload.len() as u64)?;
         if params.num_classes > 0 {
             params.code(payload).check(params.num_classes.into())?;

@@ -47,13 +47,10 @@ impl Params {
         let (width, log_block) = (stored[0], stored[2]);
         // No block is longer than a bucket.
         let log_range = bucket_range.checked_ilog2().unwrap_or(0) as u8;
-        for (name, value, max) in
-            [("width", width, MAX_WIDTH as u8), ("log_block", log_block, log_range.min(MAX_LOG_BLOCK))]
-        {
-            if value > max {
-                return Err(DecodeError::Parameter { name, value: value.into(), min: 0, max: max.into() });
-            }
-        }
+        DecodeError::check_params(&[
+            ("width", width.into(), 0, MAX_WIDTH as u64),
+            ("log_block", log_block.into(), 0, log_range.min(MAX_LOG_BLOCK).into()),
+        ])?;
         let fields = [stored[3], stored[4], ENTRIES_PER_BUCKET as u8];
         let codes = codes::Params::new(fields, num_entries.div_ceil(ENTRIES_PER_BUCKET), bucket_range)?;
         Ok(Self { width, log_block, prefix_len: bytes::u16_at(stored, 6), codes })

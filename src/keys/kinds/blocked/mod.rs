@@ -183,15 +183,11 @@ impl Params {
     /// Refuses numbers outside 1 to [`MAX_NUM_PROBES`] probes, 0 to [`MAX_SALT_BITS`] salt bits, 1 to [`MAX_LINES`]
     /// lines.
     fn new(num_lines: u64, num_probes: u32, salt_bits: u32) -> Result<Self, DecodeError> {
-        for (name, value, min, max) in [
+        DecodeError::check_params(&[
             ("num_probes", u64::from(num_probes), 1, u64::from(MAX_NUM_PROBES)),
             ("salt_bits", u64::from(salt_bits), 0, u64::from(MAX_SALT_BITS)),
             ("num_lines", num_lines, 1, MAX_LINES),
-        ] {
-            if !(min..=max).contains(&value) {
-                return Err(DecodeError::Parameter { name, value, min, max });
-            }
-        }
+        ])?;
         Ok(Self { num_probes: num_probes as u8, salt_bits: salt_bits as u8, num_lines })
     }
 

@@ -31,7 +31,8 @@ impl Default for Settings {
 
 impl Settings {
     fn solve(&self, rate: f64) -> Solution {
-        sizing::millibits_for_false_positive_rate(rate, self.salt_bits).into()
+        let (millibits, num_probes) = sizing::millibits_for_false_positive_rate(rate, self.salt_bits);
+        Solution { millibits, num_probes }
     }
 }
 

@@ -89,13 +89,10 @@ pub(crate) struct Params {
 impl Params {
     /// Refuses numbers outside 1 to [`MAX_NUM_PROBES`] probes or 1 to [`MAX_BITS`] bits.
     fn new(num_bits: u64, num_probes: u32) -> Result<Self, DecodeError> {
-        if !(1..=MAX_NUM_PROBES).contains(&num_probes) {
-            let (value, max) = (u64::from(num_probes), u64::from(MAX_NUM_PROBES));
-            return Err(DecodeError::Parameter { name: "num_probes", value, min: 1, max });
-        }
-        if !(1..=MAX_BITS).contains(&num_bits) {
-            return Err(DecodeError::Parameter { name: "num_bits", value: num_bits, min: 1, max: MAX_BITS });
-        }
+        DecodeError::check_params(&[
+            ("num_probes", num_probes.into(), 1, MAX_NUM_PROBES.into()),
+            ("num_bits", num_bits, 1, MAX_BITS),
+        ])?;
         Ok(Self { num_probes: num_probes as u8, num_bits })
     }
 

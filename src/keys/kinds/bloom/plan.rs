@@ -80,7 +80,8 @@ impl KindSettings for Settings {
 }
 
 fn solve(rate: f64) -> Solution {
-    sizing::millibits_for_false_positive_rate(rate).into()
+    let (millibits, num_probes) = sizing::millibits_for_false_positive_rate(rate);
+    Solution { millibits, num_probes }
 }
 
 /// Returns `num_bytes`, which meets `rate` in large filters, or the few more bytes that a small filter needs: it errs

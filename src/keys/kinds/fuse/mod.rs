@@ -157,16 +157,12 @@ impl KindParams for Params {
 
 impl Params {
     fn new(fingerprint_bits: u8, log2_segment_len: u8, seed: u8, num_segments: u64) -> Result<Self, DecodeError> {
-        for (name, value, min, max) in [
+        DecodeError::check_params(&[
             ("fingerprint_bits", u64::from(fingerprint_bits), 1, u64::from(MAX_FINGERPRINT_BITS)),
             ("log2_segment_len", u64::from(log2_segment_len), 0, u64::from(MAX_LOG2_SEGMENT_LEN)),
             ("seed", u64::from(seed), 0, u64::from(MAX_SEEDS - 1)),
             ("num_segments", num_segments, 1, u64::from(u32::MAX)),
-        ] {
-            if !(min..=max).contains(&value) {
-                return Err(DecodeError::Parameter { name, value, min, max });
-            }
-        }
+        ])?;
         Ok(Self { fingerprint_bits, log2_segment_len, seed, num_segments: num_segments as u32 })
     }
 

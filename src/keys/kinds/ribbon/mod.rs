@@ -270,10 +270,7 @@ fn num_blocks(params: &Params, payload: &[u8]) -> Result<NumBlocks, DecodeError>
     let mut num_blocks = [0; MAX_LAYERS];
     for (index, num) in num_blocks.iter_mut().enumerate().take(params.num_layers()) {
         *num = bytes::u32_at(directory, index * NUM_BLOCKS_LEN);
-        if *num < 2 {
-            let (name, value) = ("num_blocks", u64::from(*num));
-            return Err(DecodeError::Parameter { name, value, min: 2, max: u64::from(u32::MAX) });
-        }
+        DecodeError::check_params(&[("num_blocks", (*num).into(), 2, u32::MAX.into())])?;
     }
     Ok(num_blocks)
 }

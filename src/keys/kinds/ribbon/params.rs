@@ -78,17 +78,13 @@ impl Params {
         // A thinned filter has whole columns.
         let max_share = if is_thinned { 0 } else { u32::MAX };
         let min_from = if is_thinned { u64::from(columns) + 1 } else { 0 };
-        for (name, value, min, max) in [
+        DecodeError::check_params(&[
             ("columns", u64::from(columns), 1, max_columns),
             ("num_layers", u64::from(num_layers), 1, MAX_LAYERS as u64),
             ("last_seed", u64::from(last_seed), 0, u64::from(sizing::MAX_SEEDS - 1)),
             ("wide_share", wide_share, 0, u64::from(max_share)),
             ("thinned_from", thinned_from, min_from, u64::from(MAX_COLUMNS)),
-        ] {
-            if !(min..=max).contains(&value) {
-                return Err(DecodeError::Parameter { name, value, min, max });
-            }
-        }
+        ])?;
         Ok(Self { columns, num_layers, last_seed, thinned_from: thinned_from as u8, wide_share: wide_share as u32 })
     }
 

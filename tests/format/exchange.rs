@@ -1,7 +1,7 @@
 //! The golden frames, written on one machine and read on others.
 
 use crate::*;
-use crate::{between_machines, golden};
+use crate::{between_machines, golden, releases};
 
 #[test]
 fn machines_read_frames_that_others_write() {
@@ -14,7 +14,6 @@ fn machines_read_frames_that_others_write() {
     };
     between_machines::exchange("frames", "golden frames", write, |dir| {
         assert_eq!(fs::read_dir(dir).expect("a directory").count(), cases.len());
-        let frame = |name: &str| fs::read(dir.join(name)).expect("a frame");
-        cases.iter().map(|case| case.check_answers(&frame(&case.name))).sum()
+        cases.iter().map(|case| releases::read_frame(dir, &golden::dir(), &case.describe(&case.name))).sum()
     });
 }

@@ -9,7 +9,7 @@ use crate::*;
 /// Number of keys to query that are in no frame.
 const NUM_ABSENT: usize = 3_000;
 
-fn dir() -> PathBuf {
+pub fn dir() -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "tests", "golden", "v1"].iter().collect()
 }
 
@@ -302,25 +302,7 @@ impl Case {
         }
     }
 
-    /// Queries `frame` for its keys, and compares the answers for absent keys with the oracle's. Returns the number of
-    /// answers.
-    pub fn check_answers(&self, frame: &[u8]) -> usize {
-        let options = OpenOptions::new().with_context(self.context).expect(&self.policy);
-        match self.compact {
-            true => check(
-                &self.name,
-                &CompactFrameReader::open(frame, &self.policy).expect("an intact golden file"),
-                &Oracle::open_compact(frame),
-                &self.keys(),
-            ),
-            false => {
-                let reader = options.open(frame).expect("an intact golden file");
-                check(&self.name, &reader, &Oracle::open(frame), &self.keys())
-            }
-        }
-    }
-
-    fn describe(&self, file: &str) -> Value {
+    pub fn describe(&self, file: &str) -> Value {
         let TransformId { id: transform, param: transform_param } = self.policy.transform().to_wire();
         let hasher = self.policy.hasher();
         json!({

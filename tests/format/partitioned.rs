@@ -72,6 +72,8 @@ enum Keys {
     Cells,
     /// Each key, and its first 12 bytes.
     WithPrefixes,
+    /// Each key's directory.
+    Paths,
 }
 
 struct Case {
@@ -102,9 +104,17 @@ fn cases() -> Vec<Case> {
     };
     let (bloom, blocked, golomb) = (bits(FilterKind::Bloom), bits(FilterKind::Blocked), bits(FilterKind::Golomb));
     let (ribbon, fuse) = (bits(FilterKind::Ribbon), bits(FilterKind::Fuse));
+    let paths = KeyTransform::DelimitedPrefix { delimiter: b'/', levels: 2 };
     let (entries, prefix) = (PartitionLimit::Entries, KeyTransform::FixedPrefix { len: 16 });
     vec![
-        case("whole", blocked.with_seed(7), PartitionLimit::Bytes(512), 0x0123_4567_89ab_cdef, Keys::Whole, 1000),
+        case(
+            "whole",
+            blocked.clone().with_seed(7),
+            PartitionLimit::Bytes(512),
+            0x0123_4567_89ab_cdef,
+            Keys::Whole,
+            1000,
+        ),
         case("none", bloom.clone(), PartitionLimit::default(), 3, Keys::Whole, 0),
         case("prefixes", bloom.with_transform(prefix), entries(7), 0, Keys::Whole, 1000),
         case("cells", golomb.with_transform(KeyTransform::RowColumn), entries(37), u64::MAX, Keys::Cells, 200),
@@ -112,6 +122,7 @@ fn cases() -> Vec<Case> {
         case("ribbon", ribbon.with_seed(8), entries(150), 2, Keys::Whole, 700),
         case("fuse", fuse.clone().with_seed(9), entries(150), 2, Keys::Whole, 700),
         case("fuse-aside", fuse.with_seed(9), entries(150), 2, Keys::Whole, 700),
+        case("paths", blocked.with_transform(paths), entries(37), 5, Keys::Paths, 500),
     ]
 }
 
@@ -139,6 +150,7 @@ impl Case {
                 vec![pair(b""), pair(b"title")]
             }
             Keys::WithPrefixes => vec![(word.clone(), word[..12].to_vec()), (word.clone(), word)],
+            Keys::Paths => vec![(word.clone(), word[..18].to_vec())],
         });
         let mut entries: Vec<_> = entries.collect();
         entries.dedup();
@@ -149,7 +161,7 @@ impl Case {
         let mut writer = Writer::new(self.policy.clone(), self.limit, self.context);
         for word in self.words() {
             match self.keys {
-                Keys::Whole => writer.key(&word),
+                Keys::Whole | Keys::Paths => writer.key(&word),
                 Keys::Cells => writer.pair(&word, b"").and_then(|()| writer.pair(&word, b"title")),
                 Keys::WithPrefixes => writer.entry(&word, &word[..12]).and_then(|()| writer.entry(&word, &word)),
             }

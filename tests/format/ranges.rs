@@ -324,81 +324,97 @@ fn golden_keys(name: &str) -> Option<Vec<Key>> {
     (0..5_000).map(key).collect()
 }
 
-fn sorted(mut keys: Vec<Key>) -> Vec<Key> {
+pub fn sorted(mut keys: Vec<Key>) -> Vec<Key> {
     keys.sort();
     keys.dedup();
     keys
 }
 
-/// A golden filter in partitions, of the keys in `thousand`: partitions and index.
-fn golden_partitions(keys: &[Key]) -> [Vec<u8>; 2] {
-    partitions("range:16".parse().expect("legal"), 150, keys, 7)
+/// The golden filters in partitions of 150 keys, under the context 7: name, keys, policy.
+pub const PARTITIONED: [(&str, &str, &str); 2] =
+    [("partitioned", "thousand", "range:16"), ("partitioned-times", "times", "range:fpr=1%,len=65536")];
+
+/// A golden filter: its name, its keys in order, its context, and its files by their extensions.
+struct Golden {
+    name: String,
+    keys: Vec<Key>,
+    context: u64,
+    files: Vec<(&'static str, Vec<u8>)>,
 }
 
-/// Queries the stored filter of [`golden_partitions`] for each of `keys`, and returns the number of partitions.
-pub fn read_partitions(dir: &Path, keys: &[Key]) -> usize {
-    let [file, index] = ["partitions", "index"].map(|of| std::fs::read(dir.join(format!("partitioned.{of}"))));
+/// All golden filters, those in partitions last; `entries` has the files of entries.
+fn golden_filters(entries: &Path) -> Vec<Golden> {
+    let keys = |of| golden_keys(of).unwrap_or_else(|| keys_in(entries, &format!("{of}.entries")));
+    let blocks = GOLDEN.into_iter().map(|(name, of, policy, context)| {
+        let block = |keys: &[Key]| block(policy.parse().expect("legal"), keys, context);
+        let (made, keys) = (block(&keys(of)), sorted(keys(of)));
+        assert!(block(&keys) == made, "{name} depends on the order of keys");
+        Golden { name: format!("range-{name}"), keys, context, files: vec![("bin", made)] }
+    });
+    let partitioned = PARTITIONED.into_iter().map(|(name, of, policy)| {
+        let keys = sorted(keys(of));
+        let [file, index] = partitions(policy.parse().expect("legal"), 150, &keys, 7);
+        Golden { name: name.into(), keys, context: 7, files: vec![("partitions", file), ("index", index)] }
+    });
+    blocks.chain(partitioned).collect()
+}
+
+/// Queries a stored filter of [`PARTITIONED`] for each of `keys`, which are sorted, and returns the number of partitions.
+pub fn read_partitions(dir: &Path, name: &str, keys: &[Key]) -> usize {
+    let [file, index] = ["partitions", "index"].map(|of| std::fs::read(dir.join(format!("{name}.{of}"))));
     let (file, index) = (file.expect("partitions"), index.expect("an index"));
     let filter = PartitionedRangeFilter::open(&index[..], OpenOptions::new().with_context(7)).expect("intact");
     let load = |at: PartitionHandle| Ok::<_, Infallible>(&file[at.offset as usize..][..at.len as usize]);
-    for key in keys {
-        assert_eq!(filter.may_match(Query::Range(Included(key), Included(key)), load), Ok(true), "{key:?}");
-        assert_eq!(filter.may_match(Query::Prefix(key), load), Ok(true), "{key:?}");
+    for (at, key) in keys.iter().enumerate() {
+        let before = at.checked_sub(1).map_or(Unbounded, |at| Excluded(&keys[at][..]));
+        for query in [Query::Key(key), Query::Prefix(key), Query::Range(before, Included(key))] {
+            assert_eq!(filter.may_match(query, load), Ok(true), "{name}: {query:?}");
+        }
     }
     filter.partitions().len()
 }
 
-/// Writes a release's range filters, their keys and their list; `entries` has the files of entries.
+/// Writes a release's range filters, their keys and their list.
 pub fn write(dir: &Path, entries: &Path) {
     const MAX_KEY_BYTES: usize = 100_000;
     std::fs::create_dir_all(dir).expect("a directory");
-    let write = |name: &str, text: &[u8]| std::fs::write(dir.join(name), text).expect("a written file");
+    let write = |name: &str, bytes: &[u8]| std::fs::write(dir.join(name), bytes).expect("a written file");
     let mut listed = Vec::new();
-    for (name, of, policy, context) in GOLDEN {
-        let keys = golden_keys(of).unwrap_or_else(|| keys_in(entries, &format!("{of}.entries")));
-        if keys.iter().map(Vec::len).sum::<usize>() > MAX_KEY_BYTES {
-            continue;
+    let mut golden = golden_filters(entries);
+    golden.retain(|golden| golden.keys.iter().map(Vec::len).sum::<usize>() <= MAX_KEY_BYTES);
+    for Golden { name, keys, context, files } in golden {
+        files.iter().for_each(|(of, bytes)| write(&format!("{name}.{of}"), bytes));
+        write(&format!("{name}.keys"), keys.iter().map(|key| hex(key) + "\n").collect::<String>().as_bytes());
+        if files.len() == 1 {
+            listed.push(json!({"name": name, "context": format!("{context:#018x}")}));
         }
-        write(&format!("range-{name}.bin"), &block(policy.parse().expect("legal"), &keys, context));
-        write(&format!("range-{name}.keys"), keys.iter().map(|key| hex(key) + "\n").collect::<String>().as_bytes());
-        listed.push(json!({"name": format!("range-{name}"), "context": format!("{context:#018x}")}));
     }
     write("index.json", (serde_json::to_string_pretty(&listed).expect("JSON") + "\n").as_bytes());
-    let keys = sorted(keys_in(entries, "thousand.entries"));
-    let [file, index] = golden_partitions(&keys);
-    write("partitioned.partitions", &file);
-    write("partitioned.index", &index);
-    write("partitioned.keys", keys.iter().map(|key| hex(key) + "\n").collect::<String>().as_bytes());
 }
 
 #[test]
 fn golden_range_filters() {
-    let dir: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "golden", "v1"].iter().collect();
-    let mut num_keys = 0;
-    for (name, entries, policy, context) in GOLDEN {
-        let keys = golden_keys(entries).unwrap_or_else(|| keys_in(&dir, &format!("{entries}.entries")));
-        let made = |keys: &[Key]| block(policy.parse().expect("legal"), keys, context);
-        let (block, keys) = (made(&keys), sorted(keys));
-        assert!(made(&keys) == block, "{name} depends on the order of keys");
-        let path = dir.join(format!("ranges/range-{name}.bin"));
-        if std::env::var_os("FILTERBLOCK_BLESS").is_some() && !path.exists() {
-            std::fs::create_dir_all(dir.join("ranges")).expect("a directory");
-            std::fs::write(&path, &block).expect("a written file");
+    let golden: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "golden", "v1"].iter().collect();
+    let (dir, mut num_keys) = (golden.join("ranges"), 0);
+    for Golden { name, keys, context, files } in golden_filters(&golden) {
+        for (of, built) in &files {
+            let path = dir.join(format!("{name}.{of}"));
+            if std::env::var_os("FILTERBLOCK_BLESS").is_some() && !path.exists() {
+                std::fs::write(&path, built).expect("a written file");
+            }
+            assert!(
+                std::fs::read(&path).expect("a golden file") == *built,
+                "{name}.{of} differs from what is built now"
+            );
         }
-        assert!(std::fs::read(&path).expect("a golden file") == block, "{name} differs from what is built now");
-        let filter = OpenOptions::new().with_context(context).open_ranges(&block[..]).expect("intact");
-        assert_eq!(filter.num_entries(), keys.len() as u64);
-        assert!(keys.iter().all(|key| filter.may_contain(key)), "{name}");
-        num_keys += keys.len();
-    }
-    let (dir, keys) = (dir.join("ranges"), sorted(keys_in(&dir, "thousand.entries")));
-    for (of, built) in ["partitions", "index"].into_iter().zip(golden_partitions(&keys)) {
-        let path = dir.join(format!("partitioned.{of}"));
-        if std::env::var_os("FILTERBLOCK_BLESS").is_some() && !path.exists() {
-            std::fs::write(&path, &built).expect("a written file");
+        if let [(_, block)] = &files[..] {
+            let filter = OpenOptions::new().with_context(context).open_ranges(&block[..]).expect("intact");
+            assert_eq!(filter.num_entries(), keys.len() as u64);
+            assert!(keys.iter().all(|key| filter.may_contain(key)), "{name}");
+            num_keys += keys.len();
+        } else {
+            assert_eq!(read_partitions(&dir, &name, &keys), keys.len().div_ceil(150));
         }
-        assert!(std::fs::read(&path).expect("a golden file") == built, "{of} differ from what is built now");
     }
-    assert_eq!(read_partitions(&dir, &keys), 7);
     println!("counted: {} golden range filters of {num_keys} keys, bit for bit", GOLDEN.len());
 }

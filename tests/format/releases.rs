@@ -4,6 +4,8 @@
 //! `FILTERBLOCK_RELEASE=0.1.0 cargo test --test format releases` adds the directory of a release, with what no earlier
 //! release has. Call it by `.ci/release`, which also lists the files' checksums.
 
+use crate::integer_oracle::{self, Integers};
+use crate::range_oracle::Ranges;
 use crate::*;
 use crate::{golden, material, partitioned, ranges};
 
@@ -43,10 +45,11 @@ fn transform(listed: &Value) -> KeyTransform {
     material::transform(field("transform_id"), field("transform_param"))
 }
 
-fn read_frame(dir: &Path, listed: &Value) -> usize {
+/// Returns the number of answers. `entries` has the file of the frame's entries.
+pub fn read_frame(dir: &Path, entries: &Path, listed: &Value) -> usize {
     let (name, hasher, transform) = (text(listed, "file"), hasher(listed).expect("a hasher"), transform(listed));
     let frame = fs::read(dir.join(name)).expect("a frame");
-    let keys = golden::keys_in(dir, text(listed, "entries"));
+    let keys = golden::keys_in(entries, text(listed, "entries"));
     let entries = EntryHasher::new(hasher, transform);
     if text(listed, "frame") == "compact" {
         let reader = CompactFrameReader::open(&frame, &entries).expect(name);
@@ -84,31 +87,42 @@ fn read_partitioned(dir: &Path, listed: &Value) -> usize {
     answers.count()
 }
 
-/// Each key, as a point, as a prefix, and in the range from it to the next.
+/// Each key, as a point, as every prefix of it, and in the ranges from and to its neighbours; the ranges between two
+/// keys, which have none, as the document answers, of some hundred.
 fn read_range(dir: &Path, listed: &Value) -> usize {
     let name = text(listed, "name");
     let options = OpenOptions::new().with_context(number(listed, "context"));
     let block = fs::read(dir.join(format!("{name}.bin"))).expect("a block");
     let filter = options.open_ranges(&block[..]).expect(name);
-    let mut keys = golden::keys_in(dir, &format!("{name}.keys"));
-    keys.sort();
-    keys.dedup();
+    let keys = ranges::sorted(golden::keys_in(dir, &format!("{name}.keys")));
+    assert_eq!(filter.num_entries(), keys.len() as u64, "{name}");
+    let is_of_integers = !keys.is_empty() && integer_oracle::are_in(&block);
+    let integers = is_of_integers.then(|| Integers::open(&block));
+    let (cut, mut answers) = ((!is_of_integers && !keys.is_empty()).then(|| Ranges::open(&block)), 0);
     for (at, key) in keys.iter().enumerate() {
-        let next = keys.get(at + 1).map_or(Bound::Unbounded, |next| Bound::Excluded(&next[..]));
-        let answers = [
-            filter.may_contain(key),
-            filter.may_contain_prefix(key),
-            filter.may_contain_range(Bound::Included(&key[..]), next),
-        ];
-        assert_eq!(answers, [true; 3], "{name}: {key:?} is denied");
+        let before = at.checked_sub(1).map_or(Unbounded, |at| Excluded(&keys[at][..]));
+        let next = keys.get(at + 1).map_or(Unbounded, |next| Excluded(&next[..]));
+        let key = &key[..];
+        assert!(filter.may_contain(key), "{name}: {key:?} is denied");
+        for (lower, upper) in [(Included(key), next), (before, Included(key))] {
+            assert!(filter.may_contain_range(lower, upper), "{name}: {lower:?} {upper:?} is denied");
+        }
+        (0..=key.len()).for_each(|len| assert!(filter.may_contain_prefix(&key[..len]), "{name}: {len} of {key:?}"));
+        if at % keys.len().div_ceil(200) == 0 {
+            let of_integers = integers.as_ref().map(|document| document.may_contain_range(Excluded(key), next));
+            let of_cut = cut.as_ref().map(|document| document.may_contain_range(Excluded(key), next));
+            let expected = of_integers.or(of_cut);
+            assert_eq!(Some(filter.may_contain_range(Excluded(key), next)), expected, "{name}: after {key:?}");
+        }
+        answers += key.len() + 5;
     }
-    3 * keys.len()
+    answers
 }
 
 fn read(dir: &Path) -> Read {
     let mut read = Read::default();
     for listed in list(&dir.join("index.json")) {
-        read.answers += read_frame(dir, &listed);
+        read.answers += read_frame(dir, dir, &listed);
         read.frames += 1;
     }
     let partitioned = dir.join("partitioned");
@@ -125,9 +139,11 @@ fn read(dir: &Path) -> Read {
             read.answers += read_range(&of_ranges, &listed);
             read.ranges += 1;
         }
-        let keys = golden::keys_in(&of_ranges, "partitioned.keys");
-        assert!(ranges::read_partitions(&of_ranges, &keys) > 1);
-        read.answers += 2 * keys.len();
+        for name in ranges::PARTITIONED.map(|(name, ..)| name) {
+            let keys = golden::keys_in(&of_ranges, &format!("{name}.keys"));
+            assert!(ranges::read_partitions(&of_ranges, name, &keys) > 1);
+            read.answers += 3 * keys.len();
+        }
     }
     read
 }

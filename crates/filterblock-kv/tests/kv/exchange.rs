@@ -17,6 +17,7 @@ fn options() -> StoreOptions {
         .with_filter(Purpose::Row, policy(FilterKind::Blocked, 9.5))
         .with_filter(Purpose::RowColumn, rate)
         .with_prefix_filter(13, policy(FilterKind::Bloom, 12.0))
+        .with_range_filter(RangePolicy::with_bits_per_key(12.0).expect("legal"))
         .with_filter_budget_bytes(9_000)
         .with_seed(0xfeed_f00d_dead_beef)
         .with_max_level0_tables(2)
@@ -76,12 +77,13 @@ fn write_store(dir: &Path) {
     assert!(stats.memtable_cells > 0, "a log with something in it");
     assert!(stats.tables.iter().any(|table| table.filter_file.is_some()), "filters in files of their own");
     assert!(stats.tables.iter().any(|table| table.level >= 2), "several levels");
+    assert!(stats.tables.iter().all(|table| table.range_filter.is_some()), "range filters");
     let is_used = |kind| stats.tables.iter().flat_map(|table| &table.filters).any(|filter| filter.kind == kind);
     assert!(FilterKind::ALL.iter().copied().all(is_used), "every kind: {stats:?}");
     store.close().expect("a closed store");
 }
 
-/// Checks every cell, as many absent ones, a scan of all, and every filter. Returns the number of answers.
+/// Checks every cell, as many absent ones, scans of all and of each row, and every filter. Returns the number of answers.
 fn check_store(dir: &Path) -> usize {
     let store = Store::open_dir(dir, options().with_read_only(true)).expect("a store");
     let cells = cells();
@@ -91,11 +93,16 @@ fn check_store(dir: &Path) -> usize {
     }
     let scanned = store.scan(..).map(|cell| cell.expect("a cell"));
     assert!(scanned.map(|cell| ((cell.row, cell.column), cell.value)).eq(cells.clone()), "the scan");
+    for (row, column) in cells.keys() {
+        for mut scanned in [store.scan(&row[..]..=&row[..]), store.scan_prefix(row)] {
+            assert!(scanned.any(|cell| cell.expect("a cell").column == *column), "a scan of {row:?}");
+        }
+    }
     let report = store.verify();
     assert_eq!(report.false_negatives(), 0);
     assert!(report.tables.iter().all(|table| !table.filters.is_empty() && table.unusable.is_empty()));
     assert!(store.warnings().is_empty(), "{:?}", store.warnings());
-    3 * cells.len()
+    5 * cells.len()
 }
 
 #[test]

@@ -125,11 +125,11 @@ deny_lane() {
   lean cargo deny --workspace --exclude filterblock-fuzz --exclude filterblock-portable "${checks[@]}"
 }
 
-# Beside the newest release: the commit that added its list of frozen files.
-proves "interface since the last release" "that no public item of core, engine and store is gone or changed, unless the version says so"
+proves "interface since the last release" "that no public item of core, engine, set and store is gone or changed, unless the version says so"
+# Beside the newest release before this tree's own.
 interface_lane() {
   cargo_tool cargo-semver-checks
-  local release entry copy=$PWD/target/ci/interface
+  local version release entry package packages=() copy=$PWD/target/ci/interface
   # It must notice what it is for: a copy without one function.
   rm -rf "$copy"
   mkdir -p "$copy"
@@ -144,44 +144,65 @@ interface_lane() {
   echo 'pub(crate) use keys::probe_tables;' >>"$copy/src/lib.rs"
   must_report "function filterblock::probe_tables" cargo semver-checks --manifest-path "$copy/Cargo.toml" \
     --baseline-root "$PWD" --release-type patch
-  last_release
+  read -r version release < <(earlier_releases) || true
   if [ -z "$release" ]; then
-    left_out "the comparison itself: there is no release in this clone's history"
+    left_out "the comparison itself: there is no earlier release in this clone's history"
     return
   fi
-  cargo semver-checks --baseline-rev "$release" -p filterblock -p filterblock-engine -p filterblock-kv
+  for package in -engine -kv -set; do
+    ! git cat-file -e "$release:crates/filterblock$package" || packages+=(-p "filterblock$package")
+  done
+  echo "beside $version, $release"
+  cargo semver-checks --baseline-rev "$release" -p filterblock "${packages[@]}"
 }
 
-# The commit that added the newest list of frozen files; its sources are in this clone's history.
-last_release() {
-  release=$(git log -1 --diff-filter=A --format=%H -- '.ci/frozen/*.sha256' 2>/dev/null || true)
+# The releases before this tree's own, newest first, each with the commit that added its list of frozen files; none where
+# the history is not here.
+earlier_releases() {
+  local own version commit
+  own=$(cargo pkgid -p filterblock)
+  [ "$(git rev-parse --is-shallow-repository 2>/dev/null)" = false ] || return 0
+  for version in $(printf '%s\n' .ci/frozen/*.sha256 | sed 's/.*\/\(.*\)\.sha256$/\1/' | sort -Vr); do
+    commit=$(git log -1 --diff-filter=A --format=%H -- ".ci/frozen/$version.sha256")
+    [ "$version" = "${own##*[#@]}" ] || [ -z "$commit" ] || echo "$version $commit"
+  done
 }
 
-proves "the last release's reader" "that it answers as today's whatever this tree writes, or refuses it as newer"
-# last_reader_lane <frames>: both libraries in one program.
-last_reader_lane() {
-  local release package=$PWD/target/last-reader released=$PWD/target/released
-  last_release
-  [ -n "$release" ] || cannot "there is no release in this clone's history"
-  rm -rf "$package" "$released"
-  mkdir -p "$package" "$released"
-  git archive "$release" | tar -x -C "$released"
-  cp Cargo.lock "$package/"
-  cat >"$package/Cargo.toml" <<END
+proves "earlier releases' readers" "that they answer as today's whatever this tree writes, or refuse it as newer"
+# earlier_readers_lane <frames>: for each release, both libraries in one program.
+earlier_readers_lane() {
+  local version release releases package=$PWD/target/earlier-reader released features
+  releases=$(earlier_releases)
+  [ -n "$releases" ] || cannot "there is no earlier release in this clone's history"
+  while read -r version release; do
+    released=$PWD/target/released/$version features=
+    rm -rf "$package" "$released"
+    mkdir -p "$package" "$released"
+    git archive "$release" | tar -x -C "$released"
+    cp Cargo.lock "$package/"
+    cat >"$package/Cargo.toml" <<END
 [workspace]
 [package]
-name = "last-reader"
+name = "earlier-reader"
 edition = "2024"
 [[bin]]
-name = "last-reader"
-path = "$PWD/.ci/last_reader.rs"
+name = "earlier-reader"
+path = "$PWD/.ci/earlier_reader/main.rs"
+[features]
+since_0_2 = []
 [dependencies]
 filterblock = { path = "$PWD" }
 filterblock-set = { path = "$PWD/crates/filterblock-set" }
 testkit = { package = "filterblock-testkit", path = "$PWD/crates/testkit" }
 released = { package = "filterblock", path = "$released" }
 END
-  CARGO_TARGET_DIR=$PWD/target cargo run --release --manifest-path "$package/Cargo.toml" -- "$1"
+    if [ -e "$released/crates/filterblock-set" ]; then
+      features=since_0_2
+      echo "released_set = { package = \"filterblock-set\", path = \"$released/crates/filterblock-set\" }" >>"$package/Cargo.toml"
+    fi
+    CARGO_TARGET_DIR=$PWD/target cargo run --release --manifest-path "$package/Cargo.toml" --features "$features" -- \
+      "$1" "$version"
+  done <<<"$releases"
 }
 
 proves "tests: ${tests[*]}" "README's command for the tests"

@@ -1,10 +1,17 @@
-//! The reader of the last release, `released`, is given what this tree writes: its answers are this tree's, or it refuses
-//! what it cannot know. It never denies a stored key. Takes the number of frames.
+//! The reader of an earlier release, `released`, is given what this tree writes: its answers are this tree's, or it refuses
+//! what it cannot know. It never denies a stored key. Takes the number of frames, and the release's name.
+//!
+//! The feature `since_0_2` is set for releases from 0.2.0 on: their calls are others, and they read range filters and sets.
+
+#[macro_use]
+#[cfg_attr(feature = "since_0_2", path = "since_0_2.rs")]
+#[cfg_attr(not(feature = "since_0_2"), path = "since_0_1.rs")]
+mod api;
 
 use filterblock::partition::{PartitionHandle, PartitionLimit, PartitionedFilter, PartitionedRangeFilterBuilder};
 use filterblock::range::{RangeFilterBuilder, RangePolicy};
 use filterblock::{CompactFrameReader, FilterBlockBuilder, FilterPolicy, KeyHasher, KeyTransform, OpenOptions, Query};
-use filterblock_set::{SetBuilder, SetColumn, Sizing, Value, ValueClass, file_identity};
+use filterblock_set::{FilterSet, Opening, SetBuilder, SetColumn, Sizing, Value, ValueClass, file_identity};
 use std::convert::Infallible;
 use testkit::harness::Writer;
 use testkit::policies::{self, accepted};
@@ -64,19 +71,6 @@ fn queries<'a>(transform: KeyTransform, key: &'a [u8]) -> Vec<Query<'a>> {
         KeyTransform::Row | KeyTransform::RowColumn => vec![Query::Row(key), Query::Cell(key, COLUMN)],
         _ => vec![Query::Key(key), Query::Prefix(key)],
     }
-}
-
-/// The released reader's answer; its calls are the same for all frames.
-macro_rules! released_answer {
-    ($filter:expr, $query:expr $(, $load:expr)?) => {
-        match $query {
-            Query::Row(row) => $filter.may_contain_row(row $(, $load)?),
-            Query::Cell(row, column) => $filter.may_contain_row_column(row, column $(, $load)?),
-            Query::Prefix(key) => $filter.may_contain_prefix(key $(, $load)?),
-            Query::Key(key) => $filter.may_contain(key $(, $load)?),
-            other => unreachable!("{other:?}"),
-        }
-    };
 }
 
 fn add(builder: &mut FilterBlockBuilder, key: &[u8]) {
@@ -166,26 +160,18 @@ fn partitioned(policy: &FilterPolicy, limit: u64, keys: &[Vec<u8>], seen: &mut S
     }
 }
 
-/// A range filter, and the index of one in partitions, are unknown; so is a set.
-fn unknown(bytes: &[u8], what: &str, seen: &mut Seen) {
-    let options = released::OpenOptions::new;
-    for options in [options(), options().with_context(CONTEXT)] {
-        for error in
-            [options.clone().open(bytes).err(), released::partition::PartitionedFilter::open(bytes, options).err()]
-        {
-            assert!(error.is_some(), "{what} is opened by the released reader");
-        }
-    }
-    seen.refused += 1;
+/// A range filter, and one in partitions.
+struct OfRanges {
+    block: Vec<u8>,
+    #[cfg_attr(not(feature = "since_0_2"), expect(dead_code, reason = "0.1.0 reads none of it"))]
+    file: Vec<u8>,
+    index: Vec<u8>,
 }
 
-fn ranges(policy: RangePolicy, keys: &[Vec<u8>], [blocks, indexes]: [&mut Seen; 2]) {
+fn ranges(policy: RangePolicy, keys: &[Vec<u8>], seen: [&mut Seen; 2]) {
     let mut builder = RangeFilterBuilder::new(policy);
     stored(keys).for_each(|key| builder.add_key(key));
     let Ok(block) = builder.set_context(CONTEXT).allow_empty().finish() else { return };
-    unknown(&block, "a range filter", blocks);
-    let error = released::OpenOptions::new().with_context(CONTEXT).open(&block).err().expect("unknown");
-    assert_eq!(error.class(), released::DecodeErrorClass::Newer, "{error}");
     let mut builder = PartitionedRangeFilterBuilder::new(&policy, PartitionLimit::Entries(100)).expect("legal");
     builder.set_context(CONTEXT).allow_empty();
     let mut file = Vec::new();
@@ -194,27 +180,50 @@ fn ranges(policy: RangePolicy, keys: &[Vec<u8>], [blocks, indexes]: [&mut Seen; 
         Ok::<_, Infallible>((file.len() - block.len()) as u64)
     };
     stored(keys).for_each(|key| builder.add_key(key, &mut store).expect("in order"));
-    unknown(&builder.finish(&mut store).expect("an index"), "an index of ranges", indexes);
+    let index = builder.finish(&mut store).expect("an index");
+    api::ranges(&policy.to_string(), &OfRanges { block, file, index }, keys, seen);
 }
+
+/// A set's files, with their identities and the numbers in each.
+type Files = Vec<(String, u64, Vec<i64>)>;
 
 fn set(random: &mut Random, seen: &mut Seen) {
     let sizing = Sizing::new(random.below(1000), 0.01).expect("few keys");
-    let mut builder =
-        SetBuilder::new(&KeyHasher::new(7), &[SetColumn::new("id", ValueClass::Number, sizing)]).expect("one column");
-    for file in 0..random.below(8) {
-        let name = format!("{file}.parquet");
-        let mut writer = builder.file(&name, file_identity(&[name.as_bytes()])).expect("a new file");
-        (0..random.below(200) as i64).for_each(|id| assert!(writer.add(0, Value::Int(id))));
-        writer.finish().expect("in memory");
-    }
+    let builder = || {
+        SetBuilder::new(&KeyHasher::new(7), &[SetColumn::new("id", ValueClass::Number, sizing)]).expect("one column")
+    };
+    let name = |file| format!("{file}.parquet");
+    let files: Files = (0..random.below(8))
+        .map(|file| {
+            let ids = (0..1 + random.below(200) as i64).map(|id| 1000 * file as i64 + id);
+            (name(file), file_identity(&[name(file).as_bytes()]), ids.collect())
+        })
+        .collect();
     let mut object = Vec::new();
-    builder.allow_empty();
-    builder.finish(&mut object).expect("in memory");
-    unknown(&object, "a set", seen);
+    let (first, second) = files.split_at(random.index(files.len() + 1));
+    for (number, part) in
+        [first, second].into_iter().enumerate().filter(|(number, part)| *number == 0 || !part.is_empty())
+    {
+        let mut builder = builder();
+        for (name, identity, ids) in part {
+            let mut writer = builder.file(name, *identity).expect("a new file");
+            ids.iter().for_each(|&id| assert!(writer.add(0, Value::Int(id))));
+            writer.finish().expect("in memory");
+        }
+        if number == 0 {
+            builder.allow_empty();
+            builder.finish(&mut object).expect("in memory");
+        } else {
+            let Ok(Opening::Ready(old)) = FilterSet::open(object.len() as u64, &object, None) else { panic!("a set") };
+            builder.finish_append(&old, |_| false, &mut object).expect("in memory");
+        }
+    }
+    api::set(&object, &files, seen);
 }
 
 fn main() {
-    let num_frames: u64 = std::env::args().nth(1).and_then(|text| text.parse().ok()).expect("a number of frames");
+    let [num_frames, release] = [1, 2].map(|at| std::env::args().nth(at).expect("the number of frames, and a release"));
+    let num_frames: u64 = num_frames.parse().expect("a number of frames");
     let mut random = Random::new(50);
     let [mut blocks, mut frames, mut indexes, mut of_ranges, mut range_indexes, mut sets] =
         [(); 6].map(|()| Seen::default());
@@ -247,6 +256,8 @@ fn main() {
     ] {
         let Seen { read, refused, answers, denied_absent } = seen;
         assert!(read == 0 || denied_absent * 10 > answers, "{name}: nothing is denied");
-        println!("counted: the released reader: {name}: {read} read, {answers} answers as today's, {refused} refused");
+        println!(
+            "counted: the reader of {release}: {name}: {read} read, {answers} answers as today's, {refused} refused"
+        );
     }
 }

@@ -237,7 +237,9 @@ impl FilterPolicy {
     /// their filters.
     ///
     /// The length is exact for the kinds whose length does not [depend on the keys](FilterPolicy::len_depends_on_keys),
-    /// except that a few filters of the kind fuse, whose hashes had to be remapped, are 8 bytes longer.
+    /// except that a few filters of the kind fuse, whose hashes had to be remapped, are 8 bytes longer: under a byte cap
+    /// they have smaller fingerprints, or, where the cap leaves less than 8 bytes above the least block, cannot be built
+    /// ([`BuildError::ByteCap`]).
     /// For the others it is the budget if the policy gives bits per key or a byte cap, or the least length if that is
     /// more, and the average if it gives a rate. A block exceeds it by at most 1 % and
     /// [`FilterPolicy::max_overhead_bytes`] of one block; one with a byte cap does not exceed the cap.

@@ -62,7 +62,10 @@ impl FilterPolicy {
 
     /// Returns the policy of a filter of `bits_per_key` bits for each distinct entry, 2 to 64, kept to a thousandth.
     ///
-    /// The header's 64 bytes are paid for out of this, up to one part in 64: very small blocks come out larger.
+    /// The header's 64 bytes are paid for out of this, up to one part in 64: very small blocks come out larger. So are the
+    /// fixed parts of the kinds ribbon and fuse, which leave few bits for less than about a hundred entries: of twenty, a
+    /// ribbon filter of 10 bits passes half of the absent keys. [`FilterPolicy::expected_false_positive_rate`] returns the
+    /// rate, and [`FilterPolicy::with_false_positive_rate`] keeps one for any number of entries.
     ///
     /// # Errors
     /// [`BuildError::BitsPerKey`] outside the range.

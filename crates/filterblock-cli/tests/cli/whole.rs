@@ -114,6 +114,18 @@ fn calc_prints_what_is_shown() {
         let output = Place::new().expect(0, &format!("calc {line}"));
         assert!(rest.starts_with(&output), "calc {line} prints:\n{output}");
     }
+    let table =
+        page.lines().skip_while(|line| !line.starts_with("| entries |")).take_while(|line| line.starts_with('|'));
+    let rows: Vec<Vec<&str>> =
+        table.map(|line| line.split('|').map(|cell| cell.trim_matches([' ', '`'])).collect()).collect();
+    assert!(rows.len() > 5);
+    for row in &rows[2..] {
+        let output = Place::new().expect(0, &format!("calc --entries {} --bits-per-key 10", row[1]));
+        for (kind, rate) in rows[0].iter().zip(row).skip(2) {
+            let line = output.lines().find(|line| line.starts_with(kind));
+            assert!(line.is_some_and(|line| line.contains(rate)), "{rate} of {kind}, {} entries: {output}", row[1]);
+        }
+    }
     let help = Place::new().expect(0, "calc --help").split_whitespace().collect::<Vec<_>>().join(" ");
     let (_, machine) = include_str!("../../../../src/keys/kinds/speed.rs").split_once("one core of ").unwrap();
     let (machine, _) = machine.split_once(", with").unwrap();

@@ -1,8 +1,7 @@
 //! The findings of lookups, and the reasons why some of them found nothing.
 
 use std::fmt::Display;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// A reason why a file is read that the set did not answer for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,8 +46,6 @@ pub struct Counts {
 }
 
 impl Counts {
-    const NUM: usize = 7;
-
     pub(crate) fn and(&self, more: &Self) -> Self {
         Self {
             files: self.files + more.files,
@@ -62,7 +59,7 @@ impl Counts {
     }
 
     /// The counts by the names of the metrics of a plan.
-    pub(crate) fn named(&self) -> [(&'static str, u64); Self::NUM] {
+    pub(crate) fn named(&self) -> [(&'static str, u64); 7] {
         [
             ("set_files", self.files),
             ("set_files_known", self.known),
@@ -94,29 +91,30 @@ impl Outcomes {
     }
 }
 
-/// The counters of [`Outcomes`], and the first doubt of each kind.
+/// The [`Outcomes`] so far, and the first doubt of each kind.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
-    lookups: AtomicU64,
-    counts: [AtomicU64; Counts::NUM],
-    doubts: [AtomicU64; Doubt::NUM],
+    outcomes: Mutex<Outcomes>,
     first: [OnceLock<String>; Doubt::NUM],
 }
 
 impl Tally {
+    fn lock(&self) -> MutexGuard<'_, Outcomes> {
+        self.outcomes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Counts a query that used the set.
     pub(crate) fn looked_up(&self) {
-        self.lookups.fetch_add(1, Ordering::Relaxed);
+        self.lock().lookups += 1;
     }
 
     pub(crate) fn add(&self, counts: &Counts) {
-        for (counter, (_, more)) in self.counts.iter().zip(counts.named()) {
-            counter.fetch_add(more, Ordering::Relaxed);
-        }
+        let mut outcomes = self.lock();
+        outcomes.counts = outcomes.counts.and(counts);
     }
 
     pub(crate) fn doubt(&self, doubt: Doubt, what: impl Display) {
-        self.doubts[doubt as usize].fetch_add(1, Ordering::Relaxed);
+        self.lock().doubts[doubt as usize] += 1;
         self.first[doubt as usize].get_or_init(|| {
             let what = what.to_string();
             log::warn!("{what}. Files are read in doubt, and no row is lost. The next such cases are only counted");
@@ -129,9 +127,6 @@ impl Tally {
     }
 
     pub(crate) fn outcomes(&self) -> Outcomes {
-        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let [files, known, skipped, requests, bytes, errors, unanswered] = self.counts.each_ref().map(load);
-        let counts = Counts { files, known, skipped, requests, bytes, errors, unanswered };
-        Outcomes { lookups: load(&self.lookups), counts, doubts: self.doubts.each_ref().map(load) }
+        *self.lock()
     }
 }

@@ -96,12 +96,11 @@ impl FileFilter {
         }
     }
 
-    /// Returns what the set can answer; reads its index if there may be something. Adds to `counts` what it took.
+    /// Returns what the set can answer; reads its index if there may be something. Counts in `counts`, from zero, what it
+    /// took.
     pub(crate) async fn ask(&self, schema: &Schema, filters: &[Expr], counts: &mut Counts) -> Option<Question> {
-        let mut taken = Counts::default();
-        let question = self.question(schema, filters, &mut taken).await;
-        self.tally.add(&taken);
-        *counts = taken;
+        let question = self.question(schema, filters, counts).await;
+        self.tally.add(counts);
         question
     }
 
@@ -201,17 +200,17 @@ impl FileFilter {
             return set.as_deref();
         }
         let set = match self.read_index(counts).await {
-            Ok(Ok(set)) => Some(set),
-            Ok(Err(error)) => {
-                counts.errors += 1;
-                self.tally.doubt(Doubt::Set, format_args!("the set {} is not used: {error}", self.path));
-                None
-            }
-            // The next query tries again.
+            Ok(set) => Some(set),
             Err(error) => {
+                let is_read = error.is::<DecodeError>();
+                let fails = if is_read { "is not used" } else { "was not read" };
                 counts.errors += 1;
-                self.tally.doubt(Doubt::Set, format_args!("the set {} was not read: {error}", self.path));
-                return None;
+                self.tally.doubt(Doubt::Set, format_args!("the set {} {fails}: {error}", self.path));
+                if !is_read {
+                    // The next query tries again.
+                    return None;
+                }
+                None
             }
         };
         if let Some(foreign) = set.as_ref().and_then(|set| set.foreign_append()) {
@@ -225,11 +224,8 @@ impl FileFilter {
         self.set.get_or_init(|| set).as_deref()
     }
 
-    /// The outer error is the store's, the inner one of the bytes.
-    async fn read_index(
-        &self,
-        counts: &mut Counts,
-    ) -> Result<Result<Box<FilterSet>, DecodeError>, Box<dyn Error + Send + Sync>> {
+    /// The error is a [`DecodeError`], or the store's.
+    async fn read_index(&self, counts: &mut Counts) -> Result<Box<FilterSet>, Box<dyn Error + Send + Sync>> {
         let tail = GetOptions { range: Some(GetRange::Suffix(FilterSet::TAIL_LEN)), ..GetOptions::default() };
         counts.requests += 1;
         let read = self.store.get_opts(&self.path, tail).await?;
@@ -237,13 +233,12 @@ impl FileFilter {
         let mut tail = read.bytes().await?;
         for _ in 0..2 {
             counts.bytes += tail.len() as u64;
-            match FilterSet::open(set_len, &tail, self.hasher.as_ref()) {
-                Ok(Opening::Ready(set)) => return Ok(Ok(Box::new(set.with_max_held_bytes(self.max_held_bytes)))),
-                Ok(Opening::Needs(range)) => {
+            match FilterSet::open(set_len, &tail, self.hasher.as_ref())? {
+                Opening::Ready(set) => return Ok(Box::new(set.with_max_held_bytes(self.max_held_bytes))),
+                Opening::Needs(range) => {
                     counts.requests += 1;
                     tail = self.store.get_range(&self.path, range).await?;
                 }
-                Err(error) => return Ok(Err(error)),
             }
         }
         Err("it changed meanwhile".into())

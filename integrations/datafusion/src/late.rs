@@ -13,7 +13,7 @@ use datafusion::datasource::table_schema::TableSchema;
 use datafusion::object_store::{ObjectMeta, ObjectStore};
 use datafusion::physical_expr::expressions::DynamicFilterTracking;
 use datafusion::physical_expr::projection::ProjectionExprs;
-use datafusion::physical_expr::{EquivalenceProperties, LexOrdering, PhysicalExpr, PhysicalSortExpr};
+use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::filter_pushdown::FilterPushdownPropagation;
 use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricBuilder};
 use datafusion::physical_plan::{DisplayFormatType, SortOrderPushdownResult};
@@ -95,20 +95,7 @@ impl FileSource for LateSource {
         self.inner.fmt_extra(format, f)
     }
 
-    fn supports_repartitioning(&self) -> bool {
-        self.inner.supports_repartitioning()
-    }
-
-    fn repartitioned(
-        &self,
-        partitions: usize,
-        min_size: usize,
-        ordering: Option<LexOrdering>,
-        config: &FileScanConfig,
-    ) -> Result<Option<FileScanConfig>> {
-        // Of `config`, which has this source.
-        self.inner.repartitioned(partitions, min_size, ordering, config)
-    }
+    // How files are repartitioned is the default, as it is for Parquet.
 
     fn try_pushdown_filters(
         &self,

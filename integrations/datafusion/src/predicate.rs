@@ -30,11 +30,11 @@ impl<L> Predicate<L> {
             Expr::BinaryExpr(BinaryExpr { left, op: Operator::Or, right }) => {
                 Some(Self::Any(vec![Self::of(left, lookup)?, Self::of(right, lookup)?]))
             }
-            Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) => match (column(left), column(right)) {
-                (Some(column), None) => lookup(column, &[literal(right)?]).map(Self::In),
-                (None, Some(column)) => lookup(column, &[literal(left)?]).map(Self::In),
-                _ => None,
-            },
+            Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) => {
+                let of = |column_side, value| column(column_side).zip(literal(value));
+                let (column, value) = of(left, right).or_else(|| of(right, left))?;
+                lookup(column, &[value]).map(Self::In)
+            }
             Expr::InList(list) if !list.negated => {
                 let values: Vec<_> = list.list.iter().map(literal).collect::<Option<_>>()?;
                 lookup(column(&list.expr)?, &values).map(Self::In)
@@ -73,13 +73,8 @@ impl<L> Predicate<L> {
                 sides.into_iter().map(|side| Self::of_late(side, lookup)).collect::<Option<_>>().map(Self::Any)
             }
             Operator::Eq => {
-                let [(column, value)] = [(sides[0], sides[1]), (sides[1], sides[0])]
-                    .into_iter()
-                    .filter_map(|(column, value)| Some((late_column(column)?, late_literal(value)?)))
-                    .collect::<Vec<_>>()[..]
-                else {
-                    return None;
-                };
+                let of = |column, value| late_column(column).zip(late_literal(value));
+                let (column, value) = of(sides[0], sides[1]).or_else(|| of(sides[1], sides[0]))?;
                 lookup(column, &[value]).map(Self::In)
             }
             _ => None,

@@ -8,7 +8,7 @@ use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::{Constraints, Result};
 use datafusion::datasource::listing::ListingTable;
-use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig, FileScanConfigBuilder};
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig, FileScanConfigBuilder, ParquetSource};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::execution::session_state::SessionState;
 use datafusion::logical_expr::dml::InsertOp;
@@ -56,7 +56,8 @@ impl FilteredTable {
 
     /// Lets filters that the plan makes while it runs ask the set.
     fn ask_late(&self, plan: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
-        let Some(config) = scan_of(&plan).filter(|_| !self.is_plain) else {
+        let is_asked = |config: &&FileScanConfig| !self.is_plain && config.file_source.is::<ParquetSource>();
+        let Some(config) = scan_of(&plan).filter(is_asked) else {
             return plan;
         };
         let (filter, stored) = (self.filter.clone(), self.stored.clone());

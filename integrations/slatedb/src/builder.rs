@@ -2,53 +2,60 @@
 
 use crate::filter::TableFilter;
 use crate::outcomes::Tally;
+use filterblock::range::RangeFilterBuilder;
 use filterblock::{AlignedBytes, FilterBlockBuilder, OpenOptions};
 use slatedb::{Filter, RowEntry};
+use std::error::Error;
 use std::sync::Arc;
 
 pub(crate) struct TableFilterBuilder {
-    builder: FilterBlockBuilder,
-    options: OpenOptions,
-    tally: Arc<Tally>,
+    pub(crate) keys: Keys,
+    pub(crate) tally: Arc<Tally>,
+}
+
+/// The keys of a filter that is not built yet.
+pub(crate) enum Keys {
+    /// Of a filter of keys, with the options that open it.
+    Points(Box<FilterBlockBuilder>, OpenOptions),
+    /// Of a range filter.
+    Ranges(RangeFilterBuilder),
 }
 
 impl TableFilterBuilder {
-    pub(crate) fn new(builder: FilterBlockBuilder, options: OpenOptions, tally: Arc<Tally>) -> Self {
-        Self { builder, options, tally }
-    }
-
-    /// The filter, or none if it could not be built: the table is then written with an empty string in its place, which
-    /// no reader takes for an empty filter.
-    fn finish(&mut self) -> Option<TableFilter> {
-        let block = match self.builder.finish() {
-            Ok(block) => AlignedBytes::copy_of(&block),
-            Err(error) => {
-                self.builder.clear();
-                self.tally.failed(error);
-                return None;
+    fn finish(&mut self) -> Result<TableFilter, Box<dyn Error>> {
+        Ok(match &mut self.keys {
+            Keys::Points(builder, options) => {
+                let block = AlignedBytes::copy_of(&builder.finish()?);
+                TableFilter::of_keys(options.open_owned(block)?, &self.tally)
             }
-        };
-        match self.options.open_owned(block) {
-            Ok(block) => {
-                self.tally.built();
-                Some(TableFilter::of_keys(block, &self.tally))
+            Keys::Ranges(builder) => {
+                let block = AlignedBytes::copy_of(&builder.finish()?);
+                TableFilter::of_ranges(OpenOptions::new().open_ranges(block)?, &self.tally)
             }
-            Err(refused) => {
-                self.tally.failed(refused);
-                None
-            }
-        }
+        })
     }
 }
 
 impl slatedb::FilterBuilder for TableFilterBuilder {
     /// Adds each version of a key, deletions included: a table that is skipped hides those, too.
     fn add_entry(&mut self, entry: &RowEntry) {
-        self.builder.add_key(&entry.key);
+        match &mut self.keys {
+            Keys::Points(builder, _) => builder.add_key(&entry.key),
+            Keys::Ranges(builder) => builder.add_key(&entry.key),
+        };
     }
 
+    /// The filter. If none could be built, the table is written with an empty string in its place, which no reader takes
+    /// for an empty filter.
     fn build(&mut self) -> Arc<dyn Filter> {
-        let filter = self.finish();
-        Arc::new(filter.unwrap_or_else(|| TableFilter::unusable(&[], &self.tally)))
+        let filter = self.finish().inspect(|_| self.tally.built()).unwrap_or_else(|error| {
+            match &mut self.keys {
+                Keys::Points(builder, _) => builder.clear(),
+                Keys::Ranges(builder) => builder.clear(),
+            }
+            self.tally.failed(error);
+            TableFilter::unusable(&[], &self.tally)
+        });
+        Arc::new(filter)
     }
 }

@@ -2,8 +2,8 @@
 
 use filterblock::{DecodeError, DecodeErrorClass};
 use std::fmt::Display;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Counts of filters, since the policy was made. Clones of the policy share them. A stored filter counts each time that
 /// SlateDB reads it: once where its caches hold it, once a lookup where there are none.
@@ -40,49 +40,49 @@ impl Outcomes {
 /// The counters of [`Outcomes`], and the first failure.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
-    built: AtomicU64,
-    failed: AtomicU64,
-    opened: AtomicU64,
-    missing: AtomicU64,
-    damaged: AtomicU64,
-    newer: AtomicU64,
-    mismatched: AtomicU64,
+    /// All but the counts of queries.
+    filters: Mutex<Outcomes>,
     denied: AtomicU64,
     passed: AtomicU64,
     first_failure: OnceLock<String>,
 }
 
 impl Tally {
+    fn filters(&self) -> MutexGuard<'_, Outcomes> {
+        self.filters.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(crate) fn built(&self) {
-        add_one(&self.built);
+        self.filters().built += 1;
     }
 
     pub(crate) fn opened(&self) {
-        add_one(&self.opened);
+        self.filters().opened += 1;
     }
 
     /// Counts an answer to a query that the filter could answer.
     pub(crate) fn queried(&self, matches: bool) {
-        add_one(if matches { &self.passed } else { &self.denied });
+        let counter = if matches { &self.passed } else { &self.denied };
+        counter.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn failed(&self, error: impl Display) {
-        add_one(&self.failed);
+        self.filters().failed += 1;
         self.report(|| format!("a table is written without a filter: {error}"));
     }
 
     pub(crate) fn missing(&self) {
-        add_one(&self.missing);
+        self.filters().missing += 1;
         self.report(|| "a table was written without a filter".to_owned());
     }
 
     pub(crate) fn ignored(&self, error: DecodeError, block_len: usize) {
-        add_one(match error.class() {
-            DecodeErrorClass::Damaged => &self.damaged,
-            DecodeErrorClass::Mismatch => &self.mismatched,
+        match error.class() {
+            DecodeErrorClass::Damaged => self.filters().damaged += 1,
+            DecodeErrorClass::Mismatch => self.filters().mismatched += 1,
             // Later versions of the library may have more classes.
-            _ => &self.newer,
-        });
+            _ => self.filters().newer += 1,
+        }
         self.report(|| format!("a filter of {block_len} bytes is ignored: {}: {error}", error.class()));
     }
 
@@ -100,20 +100,7 @@ impl Tally {
     }
 
     pub(crate) fn outcomes(&self) -> Outcomes {
-        Outcomes {
-            built: self.built.load(Ordering::Relaxed),
-            failed: self.failed.load(Ordering::Relaxed),
-            opened: self.opened.load(Ordering::Relaxed),
-            missing: self.missing.load(Ordering::Relaxed),
-            damaged: self.damaged.load(Ordering::Relaxed),
-            newer: self.newer.load(Ordering::Relaxed),
-            mismatched: self.mismatched.load(Ordering::Relaxed),
-            denied: self.denied.load(Ordering::Relaxed),
-            passed: self.passed.load(Ordering::Relaxed),
-        }
+        let [denied, passed] = [&self.denied, &self.passed].map(|counter| counter.load(Ordering::Relaxed));
+        Outcomes { denied, passed, ..*self.filters() }
     }
-}
-
-fn add_one(counter: &AtomicU64) {
-    counter.fetch_add(1, Ordering::Relaxed);
 }

@@ -1,6 +1,6 @@
 //! [`FilterBlockPolicy`]: which filters SlateDB's tables have.
 
-use crate::builder::TableFilterBuilder;
+use crate::builder::{Keys, TableFilterBuilder};
 use crate::filter::TableFilter;
 use crate::outcomes::{Outcomes, Tally};
 use crate::verdict::Verdict;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 ///
 /// The policy decides what filters are written. Stored filters are read if any policy wrote them; only one that was
 /// hashed under a secret key needs a policy with this key.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct FilterBlockPolicy {
     policy: FilterPolicy,
     tally: Arc<Tally>,
@@ -117,8 +117,8 @@ impl slatedb::FilterPolicy for FilterBlockPolicy {
     }
 
     fn builder(&self) -> Box<dyn slatedb::FilterBuilder> {
-        let builder = FilterBlockBuilder::new(&self.policy);
-        Box::new(TableFilterBuilder::new(builder, self.own_options(), self.tally.clone()))
+        let keys = Keys::Points(Box::new(FilterBlockBuilder::new(&self.policy)), self.own_options());
+        Box::new(TableFilterBuilder { keys, tally: self.tally.clone() })
     }
 
     /// Bytes that are not a usable filter match every query.
@@ -153,11 +153,5 @@ impl FromStr for FilterBlockPolicy {
 impl fmt::Display for FilterBlockPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.policy.fmt(f)
-    }
-}
-
-impl fmt::Debug for FilterBlockPolicy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "FilterBlockPolicy({self})")
     }
 }

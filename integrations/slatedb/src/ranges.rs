@@ -1,11 +1,12 @@
 //! [`RangeBlockPolicy`]: range filters of SlateDB's tables.
 
+use crate::builder::{Keys, TableFilterBuilder};
 use crate::filter::TableFilter;
 use crate::outcomes::{Outcomes, Tally};
 use crate::verdict::Verdict;
 use filterblock::range::{RangeFilterBuilder, RangePolicy};
-use filterblock::{AlignedBytes, DecodeError, OpenOptions, ParsePolicyError};
-use slatedb::{Filter, RowEntry};
+use filterblock::{OpenOptions, ParsePolicyError};
+use slatedb::Filter;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -29,7 +30,7 @@ use std::sync::Arc;
 ///
 /// The filter of keys has the bytes that it has alone. Programs without this policy pass over the range filters, and
 /// tables without them are read as before. Clones share their counts.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct RangeBlockPolicy {
     policy: RangePolicy,
     tally: Arc<Tally>,
@@ -65,22 +66,21 @@ impl RangeBlockPolicy {
     }
 }
 
-fn open(block: AlignedBytes, tally: &Arc<Tally>) -> Result<TableFilter, DecodeError> {
-    OpenOptions::new().open_ranges(block).map(|filter| TableFilter::of_ranges(filter, tally))
-}
-
 impl slatedb::FilterPolicy for RangeBlockPolicy {
     fn name(&self) -> &str {
         Self::NAME
     }
 
     fn builder(&self) -> Box<dyn slatedb::FilterBuilder> {
-        Box::new(Builder { builder: RangeFilterBuilder::new(self.policy), tally: self.tally.clone() })
+        let keys = Keys::Ranges(RangeFilterBuilder::new(self.policy));
+        Box::new(TableFilterBuilder { keys, tally: self.tally.clone() })
     }
 
     /// Bytes that are not a usable filter match every query.
     fn decode(&self, data: &[u8]) -> Arc<dyn Filter> {
-        TableFilter::decoded(data, &self.tally, |block| open(block, &self.tally))
+        TableFilter::decoded(data, &self.tally, |block| {
+            Ok(TableFilter::of_ranges(OpenOptions::new().open_ranges(block)?, &self.tally))
+        })
     }
 
     fn estimate_size(&self, num_keys: usize) -> usize {
@@ -98,36 +98,6 @@ impl slatedb::FilterPolicy for RangeBlockPolicy {
     }
 }
 
-struct Builder {
-    builder: RangeFilterBuilder,
-    tally: Arc<Tally>,
-}
-
-impl slatedb::FilterBuilder for Builder {
-    /// Adds each version of a key, deletions included: a table that is skipped hides those, too.
-    fn add_entry(&mut self, entry: &RowEntry) {
-        self.builder.add_key(&entry.key);
-    }
-
-    /// The filter. If none could be built, an empty string is stored, which matches every query.
-    fn build(&mut self) -> Arc<dyn Filter> {
-        let built = self.builder.finish().map_err(|error| error.to_string());
-        match built
-            .and_then(|block| open(AlignedBytes::copy_of(&block), &self.tally).map_err(|error| error.to_string()))
-        {
-            Ok(filter) => {
-                self.tally.built();
-                Arc::new(filter)
-            }
-            Err(error) => {
-                self.builder.clear();
-                self.tally.failed(error);
-                Arc::new(TableFilter::unusable(&[], &self.tally))
-            }
-        }
-    }
-}
-
 /// Parses the policy's text, such as `range:14`.
 impl FromStr for RangeBlockPolicy {
     type Err = ParsePolicyError;
@@ -141,11 +111,5 @@ impl FromStr for RangeBlockPolicy {
 impl fmt::Display for RangeBlockPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.policy.fmt(f)
-    }
-}
-
-impl fmt::Debug for RangeBlockPolicy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "RangeBlockPolicy({self})")
     }
 }

@@ -2,9 +2,7 @@
 //! and in a bucket.
 
 use anyhow::{Context, Result, ensure};
-use filterblock_slatedb::measure::{
-    Caching, Database, FilterChoice, Location, Reader, Scratch, absent_key, flush, row,
-};
+use filterblock_slatedb::measure::{Caching, Database, FilterChoice, Location, Reader, Scratch, absent_key, fill, row};
 use serde_json::Value;
 use tokio::process::Command;
 
@@ -85,12 +83,7 @@ async fn a_writer_goes_on_beside_a_compactor(location: &Location, plan: Plan) ->
     let rows = plan.rows;
     let database = Database::at(location, POLICY.parse::<FilterChoice>()?)?;
     let db = database.open_uncompacted().await?;
-    for table in 0..TABLES {
-        for i in (table..rows).step_by(TABLES as usize) {
-            db.put(row(i).key, row(i).value).await?;
-        }
-        flush(&db).await?;
-    }
+    fill(&db, rows, TABLES).await?;
     run(&format!("compact --filters {POLICY}"), location).await?;
     db.refresh_manifest().await?;
     assert!(db.manifest().l0().is_empty());
@@ -122,8 +115,8 @@ async fn a_writer_goes_on_beside_a_compactor_on_local_files() -> Result<()> {
 }
 
 fn bucket(name: &str) -> Result<Location> {
-    let bucket: Location = std::env::var(BUCKET).with_context(|| format!("{BUCKET} is not set"))?.parse()?;
-    Ok(bucket.join(name))
+    let bucket = std::env::var(BUCKET).with_context(|| format!("{BUCKET} is not set"))?;
+    Ok(Location::from(bucket).join(name))
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -51,6 +51,12 @@ pub fn batch(schema: &SchemaRef, first_row: i64, columns: &[Vec<ScalarValue>]) -
     RecordBatch::try_new(schema.clone(), [Arc::new(rows) as ArrayRef].into_iter().chain(columns).collect()).unwrap()
 }
 
+/// What a store would say of a file.
+pub fn object(location: &str, e_tag: &str) -> ObjectMeta {
+    let (location, last_modified, e_tag) = (location.into(), Default::default(), Some(e_tag.to_owned()));
+    ObjectMeta { location, last_modified, size: 1, e_tag, version: None }
+}
+
 /// A writer of sets at a rate of .1 %.
 pub fn writer(schema: &Schema, columns: &[&str]) -> SetWriter {
     SetWriter::new(&KeyHasher::new(7), schema, columns, Sizing::new(100, 0.001).unwrap()).unwrap()
@@ -99,9 +105,13 @@ impl Lake {
     }
 
     pub fn table(&self) -> ListingTable {
+        ListingTable::try_new(self.config()).unwrap()
+    }
+
+    pub fn config(&self) -> ListingTableConfig {
         let options = ListingOptions::new(Arc::new(ParquetFormat::default()));
         let config = ListingTableConfig::new(ListingTableUrl::parse("lake://files/data/").unwrap());
-        ListingTable::try_new(config.with_listing_options(options).with_schema(self.schema.clone())).unwrap()
+        config.with_listing_options(options).with_schema(self.schema.clone())
     }
 
     pub fn filtered(&self, filter: &Arc<FileFilter>) -> Arc<dyn TableProvider> {

@@ -6,8 +6,7 @@ use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::arrow::util::pretty::pretty_format_batches;
 use datafusion::common::ScalarValue;
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::datasource::file_format::parquet::ParquetFormat;
-use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
+use datafusion::datasource::listing::ListingTable;
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::object_store::{ObjectMeta, ObjectStoreExt};
 use datafusion::physical_expr::PhysicalExpr;
@@ -140,12 +139,7 @@ async fn substituted_values_are_maybe() {
     lake.put("1", &of_number(&lake.schema, 1, Some(1))).await;
     lake.put("2", &of_number(&lake.schema, 2, Some(7))).await;
     let filter = lake.filter(lake.set(&["number"]).await).await;
-    let table = || {
-        let options = ListingOptions::new(Arc::new(ParquetFormat::default()));
-        let config = ListingTableConfig::new(ListingTableUrl::parse("lake://files/data/").unwrap());
-        let config = config.with_listing_options(options).with_schema(lake.schema.clone());
-        ListingTable::try_new(config.with_expr_adapter_factory(Arc::new(SevensFactory))).unwrap()
-    };
+    let table = || ListingTable::try_new(lake.config().with_expr_adapter_factory(Arc::new(SevensFactory))).unwrap();
     let sevens = col("number").eq(lit(7_i64));
     assert_eq!(lake.rows(Arc::new(table()), sevens.clone()).await, Ok(vec![0, 2]));
     let filtered = Arc::new(FilteredTable::new(table(), filter.clone()));
@@ -207,7 +201,7 @@ async fn queries_read_at_once() {
     let files = lake.files().await;
     let files: Vec<_> = files.iter().collect();
     let filter = lake.filter(set).await;
-    *lake.store.gate.lock().unwrap() = Arc::new(Barrier::new(QUERIES));
+    *lake.store.watch.gate.lock().unwrap() = Arc::new(Barrier::new(QUERIES));
     let query = async |number: i64| filter.may_match(&lake.schema, &[col("number").eq(lit(number))], &files).await;
     let all = futures::future::join_all((0..QUERIES as i64).map(query));
     let all = tokio::time::timeout(Duration::from_secs(60), all).await.expect("no query waits for another");

@@ -3,7 +3,6 @@
 use crate::lake::{self, Lake};
 use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use datafusion::arrow::datatypes::DataType;
-use datafusion::object_store::ObjectMeta;
 use datafusion::prelude::{col, lit};
 use filterblock::KeyHasher;
 use filterblock_datafusion::{FileFilter, SetWriter, identity};
@@ -61,11 +60,7 @@ async fn the_requests_of_a_query_are_made_at_once() {
     let sizing = Sizing::new(ROWS as u64, 0.01).unwrap();
     let mut writer = SetWriter::new(&KeyHasher::new(7), &lake.schema, &["a", "b"], sizing).unwrap();
     // Files of which only what a store would say is made.
-    let object = |file: i64| {
-        let (location, e_tag) = (format!("data/{file:02}.parquet").into(), Some("1".to_owned()));
-        ObjectMeta { location, last_modified: Default::default(), size: 1, e_tag, version: None }
-    };
-    let objects: Vec<_> = (0..FILES).map(object).collect();
+    let objects: Vec<_> = (0..FILES).map(|file| lake::object(&format!("data/{file:02}.parquet"), "1")).collect();
     for (file, object) in (0..).zip(&objects) {
         let numbers = Arc::new(Int64Array::from_iter_values((0..ROWS).map(|row| FILES * row + file))) as ArrayRef;
         let mut keys = writer.keys();
@@ -85,7 +80,7 @@ async fn the_requests_of_a_query_are_made_at_once() {
     let (filter, files) = (lake.filter(bytes).await, objects.iter().collect::<Vec<_>>());
     let filters = [col("a").eq(lit(number)), col("b").eq(lit(number))];
     assert_eq!(filter.may_match(&lake.schema, &filters, &[]).await.num_files(), 0, "the index alone is read");
-    *lake.store.gate.lock().unwrap() = Arc::new(Barrier::new(6));
+    *lake.store.watch.gate.lock().unwrap() = Arc::new(Barrier::new(6));
     let may_match = filter.may_match(&lake.schema, &filters, &files);
     let may_match =
         tokio::time::timeout(Duration::from_secs(60), may_match).await.expect("no request waits for another");

@@ -11,11 +11,6 @@ use filterblock_datafusion::{SetWriter, WriteError};
 use filterblock_set::Sizing;
 use std::sync::Arc;
 
-fn object() -> ObjectMeta {
-    let (location, last_modified, e_tag) = ("data/a.parquet".into(), Default::default(), Some("1".to_owned()));
-    ObjectMeta { location, last_modified, size: 10, e_tag, version: None }
-}
-
 fn schema_of(data_type: &DataType) -> Arc<Schema> {
     Arc::new(Schema::new(vec![Field::new("column", data_type.clone(), true)]))
 }
@@ -33,7 +28,7 @@ fn set(table: &DataType, first: &DataType, file: &DataType) -> Result<Vec<u8>, W
     let mut writer = writer(table)?;
     let mut keys = writer.keys();
     keys.add(&batch)?;
-    writer.add_file(&object(), keys)?;
+    writer.add_file(&lake::object("data/a.parquet", "1"), keys)?;
     Ok(lake::finished(&mut writer))
 }
 
@@ -87,8 +82,8 @@ fn what_is_not_indexable_is_an_error() {
 
     let mut one = writer(&Int64).unwrap();
     let other = writer(&Int64).unwrap();
-    assert!(matches!(one.add_file(&object(), other.keys()), Err(WriteError::OtherKeys)));
-    let untagged = ObjectMeta { e_tag: None, ..object() };
+    assert!(matches!(one.add_file(&lake::object("data/a.parquet", "1"), other.keys()), Err(WriteError::OtherKeys)));
+    let untagged = ObjectMeta { e_tag: None, ..lake::object("data/a.parquet", "1") };
     let keys = one.keys();
     assert!(matches!(one.add_file(&untagged, keys), Err(WriteError::NoEntityTag(_))));
 }

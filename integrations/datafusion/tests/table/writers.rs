@@ -97,13 +97,7 @@ pub async fn continue_at_once(store: Arc<dyn ObjectStore>, path: &Path) {
         let mut objects = Vec::new();
         let mut tasks = Vec::new();
         for file in 0..WRITERS {
-            let object = ObjectMeta {
-                location: format!("data/{file}").into(),
-                last_modified: Default::default(),
-                size: 1,
-                e_tag: Some(format!("{round}")),
-                version: None,
-            };
+            let object = lake::object(&format!("data/{file}"), &format!("{round}"));
             let mut writer = writer(&schema);
             let mut keys = writer.keys();
             let batch = lake::batch(&schema, 0, &[vec![lake::scalar(&DataType::Int64, Some(10 * file + round))]]);

@@ -35,6 +35,21 @@ fn uuid(number: u32) -> [u8; 16] {
     (u128::from(number) * 0x0123_4567_89ab_cdef_0011_2233).to_be_bytes()
 }
 
+/// One match over the types, for what is the same of each.
+macro_rules! each {
+    ($column:expr, $values:ident => $result:expr) => {
+        match $column {
+            Column::Int32($values) => $result,
+            Column::Int64($values) => $result,
+            Column::Int96($values) => $result,
+            Column::Float($values) => $result,
+            Column::Double($values) => $result,
+            Column::ByteArray($values) => $result,
+            Column::FixedLenByteArray($values) => $result,
+        }
+    };
+}
+
 impl Column {
     /// The values of `numbers` in the column of this name, or of `int96`. Distinct, in the order of the numbers, of
     /// both signs, and none a zero of a floating-point type.
@@ -85,28 +100,12 @@ impl Column {
 
     /// Inserts the values into a filter of arrow-rs.
     pub fn insert_into(&self, filter: &mut Sbbf) {
-        match self {
-            Self::Int32(values) => values.iter().for_each(|value| filter.insert(value)),
-            Self::Int64(values) => values.iter().for_each(|value| filter.insert(value)),
-            Self::Int96(values) => values.iter().for_each(|value| filter.insert(value)),
-            Self::Float(values) => values.iter().for_each(|value| filter.insert(value)),
-            Self::Double(values) => values.iter().for_each(|value| filter.insert(value)),
-            Self::ByteArray(values) => values.iter().for_each(|value| filter.insert(value)),
-            Self::FixedLenByteArray(values) => values.iter().for_each(|value| filter.insert(value)),
-        }
+        each!(self, values => values.iter().for_each(|value| filter.insert(value)));
     }
 
     /// What a filter of arrow-rs answers for each value.
     pub fn answers_of(&self, filter: &Sbbf) -> Vec<bool> {
-        match self {
-            Self::Int32(values) => values.iter().map(|value| filter.check(value)).collect(),
-            Self::Int64(values) => values.iter().map(|value| filter.check(value)).collect(),
-            Self::Int96(values) => values.iter().map(|value| filter.check(value)).collect(),
-            Self::Float(values) => values.iter().map(|value| filter.check(value)).collect(),
-            Self::Double(values) => values.iter().map(|value| filter.check(value)).collect(),
-            Self::ByteArray(values) => values.iter().map(|value| filter.check(value)).collect(),
-            Self::FixedLenByteArray(values) => values.iter().map(|value| filter.check(value)).collect(),
-        }
+        each!(self, values => values.iter().map(|value| filter.check(value)).collect())
     }
 
     /// The pages of a column chunk with these values, and what its writer returns.

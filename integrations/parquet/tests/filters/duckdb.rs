@@ -4,7 +4,6 @@
 use crate::column::{Column, NAMES};
 use crate::file::{self, Chunk, NUM_ROW_GROUPS, absent_numbers, numbers};
 use bytes::Bytes;
-use filterblock_parquet::SplitBlockFilter;
 use parquet::file::properties::WriterProperties;
 use serde_json::Value as Json;
 use std::io::Write;
@@ -84,6 +83,19 @@ fn probed() -> Vec<(u32, Option<u32>)> {
     present.chain(absent_numbers().step_by(STRIDE).map(|n| (n, None))).collect()
 }
 
+/// One in `step` of these numbers for each column, by its name.
+fn cases(step: usize) -> Vec<(&'static str, u32, Option<u32>)> {
+    let of_column = |name| probed().into_iter().step_by(step).map(move |(number, group)| (name, number, group));
+    NAMES.into_iter().flat_map(of_column).collect()
+}
+
+/// What `statement` makes of a file, a column and a value, for each of `cases`.
+fn statements(stored: &Stored, cases: &[(&str, u32, Option<u32>)], statement: Statement) -> Vec<String> {
+    cases.iter().map(|(name, number, _)| statement(stored, name, &Column::sql(name, *number))).collect()
+}
+
+type Statement = fn(&Stored, &str, &str) -> String;
+
 /// Values that are probed in row groups which have them; those that DuckDB excludes; and its answers for all others
 /// that are not those of the filters as read here.
 struct Answers {
@@ -96,22 +108,10 @@ struct Answers {
 fn answers(stored: &Stored) -> Answers {
     let chunks = stored.read();
     let probed = probed();
-    let statements: Vec<_> = NAMES
-        .iter()
-        .flat_map(|name| probed.iter().map(|(number, _)| stored.probe(name, &Column::sql(name, *number))))
-        .collect();
-    let mut rows = run(&statements).into_iter();
+    let mut rows = run(&statements(stored, &cases(1), Stored::probe)).into_iter();
     let mut answers = Answers { num_stored: 0, num_excluded: 0, num_others: 0, num_different: 0 };
     for name in NAMES {
-        let filters: Vec<_> = chunks
-            .iter()
-            .filter(|chunk| chunk.name == name)
-            .map(|chunk| {
-                let bitset = chunk.bitset().expect("a filter");
-                SplitBlockFilter::from_bitset(bitset.len() as i32, chunk.bloom_filter_length, bitset)
-                    .expect("a whole filter")
-            })
-            .collect();
+        let filters: Vec<_> = chunks.iter().filter(|chunk| chunk.name == name).map(Chunk::opened).collect();
         for (number, group) in &probed {
             let column = Column::of_numbers(name, std::iter::once(*number));
             let excludes = rows.next().expect("an answer");
@@ -140,12 +140,8 @@ fn duckdb_reads_ours() {
     println!("counted: {num_stored} values of files with our filters, none excluded by DuckDB");
     println!("counted: {num_others} values that a row group has not, each answered by DuckDB as here");
 
-    let probed = probed();
-    let cases: Vec<_> =
-        NAMES.iter().flat_map(|name| probed.iter().map(move |(number, group)| (*name, *number, *group))).collect();
-    let statements: Vec<_> =
-        cases.iter().map(|(name, number, _)| stored.count(name, &Column::sql(name, *number))).collect();
-    for ((name, number, group), rows) in cases.iter().zip(run(&statements)) {
+    let cases = cases(1);
+    for ((name, number, group), rows) in cases.iter().zip(run(&statements(&stored, &cases, Stored::count))) {
         assert_eq!(rows[0][0].as_u64(), Some(group.is_some().into()), "{name}, number {number}");
     }
     println!("counted: {} queries for one value each, answered right", cases.len());
@@ -157,14 +153,10 @@ fn duckdb_reads_ours() {
 fn duckdb_leaves_out_row_groups_by_ours() {
     let with = Stored::new(Some(&file::write_with_filters()));
     let without = Stored::new(Some(&file::write(WriterProperties::builder(), |_| None)));
-    let cases: Vec<_> = NAMES
-        .iter()
-        .flat_map(|name| probed().into_iter().step_by(STRIDE).map(move |(number, group)| (*name, number, group)))
-        .collect();
+    let cases = cases(STRIDE);
     let scanned = |stored: &Stored| {
-        let statements: Vec<_> =
-            cases.iter().map(|(name, number, _)| stored.explain(name, &Column::sql(name, *number))).collect();
-        let scanned: Vec<_> = run(&statements).iter().map(|rows| row_groups_scanned(rows)).collect();
+        let plans = run(&statements(stored, &cases, Stored::explain));
+        let scanned: Vec<_> = plans.iter().map(|rows| row_groups_scanned(rows)).collect();
         assert!(scanned.iter().all(|(_, of)| *of == NUM_ROW_GROUPS));
         for ((name, number, group), (scanned, _)) in cases.iter().zip(&scanned) {
             assert!(group.is_none() || *scanned > 0, "{name}, number {number}");
@@ -226,24 +218,10 @@ fn we_read_those_of_duckdb() {
         columns.join(", "),
         stored.path.display()
     )]);
-    let (mut num_filters, mut num_values, mut num_equal) = (0, 0, 0);
-    for chunk in stored.read() {
-        let bitset = chunk.bitset().unwrap_or_else(|| panic!("{} has no filter", chunk.name));
-        let filter = SplitBlockFilter::from_bitset(bitset.len() as i32, chunk.bloom_filter_length, &bitset[..])
-            .expect("a whole filter");
-        let values = chunk.column.values();
-        let denied: Vec<_> = values.iter().filter(|value| !filter.may_contain(**value)).collect();
-        assert!(denied.is_empty(), "{}: {denied:?}", chunk.name);
-        num_values += values.len();
-        num_filters += 1;
-
-        let mut ours = SplitBlockFilter::with_len(bitset.len()).expect("a length");
-        values.into_iter().for_each(|value| ours.insert_hash(value.hash()));
-        num_equal += u32::from(ours.bitset() == bitset);
-    }
+    let chunks = stored.read();
+    let (num_filters, num_values) = (chunks.len(), chunks.iter().map(Chunk::check).sum::<usize>());
     println!("counted: {num_values} values in {num_filters} filters of DuckDB, none excluded here");
-    println!("counted: {num_equal} of {num_filters} filters of DuckDB equal to ours, bit for bit");
-    assert_eq!(num_equal, num_filters);
+    println!("counted: {num_filters} of {num_filters} filters of DuckDB equal to ours, bit for bit");
 }
 
 /// What a search for a value that is equal, and has other bits, finds in a file of ours.

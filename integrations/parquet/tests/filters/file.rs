@@ -83,6 +83,24 @@ impl Chunk {
     pub fn bitset(&self) -> Option<Vec<u8>> {
         self.filter.as_ref().map(bitset)
     }
+
+    /// The filter, opened here.
+    pub fn opened(&self) -> SplitBlockFilter {
+        let bitset = self.bitset().unwrap_or_else(|| panic!("{} has no filter", self.name));
+        SplitBlockFilter::from_bitset(bitset.len() as i32, self.bloom_filter_length, bitset).expect("a whole filter")
+    }
+
+    /// Checks that the filter denies none of the chunk's values, and is ours bit for bit. Returns the number of values.
+    pub fn check(&self) -> usize {
+        let (theirs, values) = (self.opened(), self.column.values());
+        let denied: Vec<_> = values.iter().filter(|value| !theirs.may_contain(**value)).collect();
+        assert!(denied.is_empty(), "{}: {denied:?}", self.name);
+        let mut ours = SplitBlockFilter::with_len(theirs.bitset().len()).expect("a length");
+        // Of zeros, other writers insert the one that is stored.
+        values.iter().for_each(|value| ours.insert_hash(value.hash()));
+        assert_eq!(ours, theirs, "{}", self.name);
+        values.len()
+    }
 }
 
 pub fn bitset(filter: &Sbbf) -> Vec<u8> {

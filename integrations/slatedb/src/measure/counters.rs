@@ -35,17 +35,10 @@ impl Counters {
     /// Reads the recorder that the database was opened with.
     pub fn of(recorder: &DefaultMetricsRecorder) -> Self {
         let metrics = recorder.snapshot();
-        let sum = |name: &str, label: (&str, &str)| {
-            let labelled =
-                |labels: &[(String, String)]| labels.iter().any(|(key, value)| (key.as_str(), value.as_str()) == label);
-            let counts =
-                metrics.by_name(name).into_iter().filter(|metric| labelled(&metric.labels)).map(|metric| match metric
-                    .value
-                {
-                    MetricValue::Counter(count) => count,
-                    _ => 0,
-                });
-            counts.sum()
+        let sum = |name: &str, (key, value): (&str, &str)| {
+            let label = (key.to_owned(), value.to_owned());
+            let labelled = metrics.by_name(name).into_iter().filter(|metric| metric.labels.contains(&label));
+            labelled.map(|metric| if let MetricValue::Counter(count) = metric.value { count } else { 0 }).sum()
         };
         let [point, prefix, range] =
             [FILTER_KIND_POINT, FILTER_KIND_PREFIX, FILTER_KIND_RANGE].map(|kind| (FILTER_KIND_LABEL, kind));

@@ -88,8 +88,9 @@ impl Database {
     /// # Errors
     /// SlateDB's.
     pub async fn fill(&self, num_rows: u64, num_tables: u64) -> Result<()> {
-        let rows = |table| (table..num_rows).step_by(num_tables as usize).map(row);
-        self.fill_tables((0..num_tables).map(|table| rows(table).map(|row| (row.key, row.value)))).await
+        let db = self.open_uncompacted().await?;
+        fill(&db, num_rows, num_tables).await?;
+        Ok(db.close().await?)
     }
 
     /// Writes tables of level 0, of keys and their values.
@@ -100,17 +101,8 @@ impl Database {
         &self,
         tables: impl Iterator<Item = impl Iterator<Item = (K, V)>>,
     ) -> Result<()> {
-        const BATCH: usize = 1000;
         let db = self.open_uncompacted().await?;
-        for table in tables {
-            let mut rows = table.peekable();
-            while rows.peek().is_some() {
-                let mut batch = WriteBatch::new();
-                rows.by_ref().take(BATCH).for_each(|(key, value)| batch.put(key, value));
-                db.write(batch).await?;
-            }
-            flush(&db).await?;
-        }
+        write_tables(&db, tables).await?;
         Ok(db.close().await?)
     }
 
@@ -172,6 +164,32 @@ impl Database {
     fn admin(&self) -> Admin {
         Admin::builder(self.path.clone(), self.store.clone()).build()
     }
+}
+
+/// Writes what [`Database::fill`] writes to a database that is open.
+///
+/// # Errors
+/// SlateDB's.
+pub async fn fill(db: &Db, num_rows: u64, num_tables: u64) -> Result<()> {
+    let rows = |table| (table..num_rows).step_by(num_tables as usize).map(row);
+    write_tables(db, (0..num_tables).map(|table| rows(table).map(|row| (row.key, row.value)))).await
+}
+
+async fn write_tables<K: AsRef<[u8]>, V: AsRef<[u8]>>(
+    db: &Db,
+    tables: impl Iterator<Item = impl Iterator<Item = (K, V)>>,
+) -> Result<()> {
+    const BATCH: usize = 1000;
+    for table in tables {
+        let mut rows = table.peekable();
+        while rows.peek().is_some() {
+            let mut batch = WriteBatch::new();
+            rows.by_ref().take(BATCH).for_each(|(key, value)| batch.put(key, value));
+            db.write(batch).await?;
+        }
+        flush(db).await?;
+    }
+    Ok(())
 }
 
 /// Ends a table of level 0.

@@ -5,25 +5,13 @@ use slatedb::Db;
 use slatedb::object_store::ObjectStore;
 use slatedb::object_store::local::LocalFileSystem;
 use slatedb::object_store::path::Path;
-use std::convert::Infallible;
 use std::fmt;
-use std::path::PathBuf;
-use std::str::FromStr;
 use std::sync::Arc;
 
-/// The place where a database is stored.
+/// The place where a database is stored: a directory, or `s3://BUCKET/PREFIX`. Endpoint and credentials of a bucket come
+/// from `AWS_ENDPOINT`, `AWS_ACCESS_KEY_ID` and the like.
 #[derive(Clone, Debug)]
-pub enum Location {
-    /// A directory.
-    Directory(PathBuf),
-    /// A bucket. Endpoint and credentials come from `AWS_ENDPOINT`, `AWS_ACCESS_KEY_ID` and the like.
-    Bucket {
-        /// The bucket's name.
-        bucket: String,
-        /// The prefix of the names of the database's objects.
-        prefix: String,
-    },
-}
+pub struct Location(String);
 
 const S3: &str = "s3://";
 
@@ -33,51 +21,30 @@ impl Location {
     /// # Errors
     /// If the directory cannot be made, or the environment does not describe a bucket's server.
     pub fn open(&self) -> Result<(Arc<dyn ObjectStore>, Path)> {
-        match self {
-            Self::Directory(dir) => {
-                std::fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
-                Ok((Arc::new(LocalFileSystem::new_with_prefix(dir)?), Path::from("db")))
-            }
-            Self::Bucket { bucket, prefix } => {
-                let store =
-                    Db::resolve_object_store(&format!("{S3}{bucket}")).with_context(|| format!("cannot use {self}"))?;
-                Ok((store, Path::from(prefix.as_str())))
-            }
-        }
+        let Some(bucket) = self.0.strip_prefix(S3) else {
+            std::fs::create_dir_all(&self.0).with_context(|| format!("cannot make {self}"))?;
+            return Ok((Arc::new(LocalFileSystem::new_with_prefix(&self.0)?), Path::from("db")));
+        };
+        let (bucket, prefix) = bucket.split_once('/').unwrap_or((bucket, ""));
+        let store = Db::resolve_object_store(&format!("{S3}{bucket}")).with_context(|| format!("cannot use {self}"))?;
+        Ok((store, Path::from(prefix)))
     }
 
     /// A place beneath this one.
     #[must_use]
     pub fn join(&self, name: &str) -> Self {
-        match self {
-            Self::Directory(dir) => Self::Directory(dir.join(name)),
-            Self::Bucket { bucket, prefix } => {
-                Self::Bucket { bucket: bucket.clone(), prefix: format!("{}/{name}", prefix.trim_end_matches('/')) }
-            }
-        }
+        Self(format!("{}/{name}", self.0.trim_end_matches('/')))
     }
 }
 
-/// `s3://BUCKET/PREFIX`, or a directory.
-impl FromStr for Location {
-    type Err = Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Infallible> {
-        Ok(match text.strip_prefix(S3) {
-            Some(rest) => {
-                let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
-                Self::Bucket { bucket: bucket.to_owned(), prefix: prefix.to_owned() }
-            }
-            None => Self::Directory(text.into()),
-        })
+impl From<String> for Location {
+    fn from(text: String) -> Self {
+        Self(text)
     }
 }
 
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Directory(dir) => dir.display().fmt(f),
-            Self::Bucket { bucket, prefix } => write!(f, "{S3}{bucket}/{prefix}"),
-        }
+        f.write_str(&self.0)
     }
 }

@@ -9,13 +9,12 @@ use slatedb::{DbReader, DbReaderMode, VersionedManifest};
 use slatedb_common::metrics::DefaultMetricsRecorder;
 use std::fmt;
 use std::ops::Range;
-use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
 
 /// The parts of tables that a reader keeps in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Caching {
     /// Nothing: each lookup fetches the filters that it needs.
     Nothing,
@@ -23,18 +22,6 @@ pub enum Caching {
     Metadata,
     /// Data blocks, too.
     Everything,
-}
-
-const CACHINGS: [(&str, Caching); 3] =
-    [("nothing", Caching::Nothing), ("metadata", Caching::Metadata), ("everything", Caching::Everything)];
-
-impl FromStr for Caching {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let found = CACHINGS.iter().find(|(name, _)| *name == text);
-        found.map(|&(_, caching)| caching).ok_or_else(|| format!("'{text}' is none of nothing, metadata, everything"))
-    }
 }
 
 /// Lookups, and what they cost.

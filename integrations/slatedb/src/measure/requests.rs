@@ -1,14 +1,10 @@
 //! [`CountingStore`]: an object store that records what is read of tables.
 
-use futures::stream::BoxStream;
+use super::watched::{Watch, Watched};
 use slatedb::VersionedManifest;
 use slatedb::object_store::path::Path;
-use slatedb::object_store::{
-    CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore, PutMultipartOptions,
-    PutOptions, PutPayload, PutResult, Result,
-};
+use slatedb::object_store::{GetOptions, GetResult, ObjectStore, Result};
 use std::collections::HashMap;
-use std::fmt;
 use std::ops::{AddAssign, Range};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -50,26 +46,39 @@ impl Parts {
     }
 }
 
-/// The ranges that were read of each object.
+/// Passes everything on to another store, and records what is read of tables: the objects in a directory `compacted`.
+pub type CountingStore = Watched<TableReads>;
+
+/// Each read of a table.
 type Reads = Vec<(Path, Range<u64>)>;
 
-/// Passes everything on to another store, and records what is read of tables: the objects in a directory `compacted`.
-#[derive(Clone)]
-pub struct CountingStore {
-    inner: Arc<dyn ObjectStore>,
-    reads: Arc<Mutex<Reads>>,
+/// The ranges that were read of each table.
+#[derive(Clone, Default)]
+pub struct TableReads(Arc<Mutex<Reads>>);
+
+#[async_trait::async_trait]
+impl Watch for TableReads {
+    async fn get(&self, store: &dyn ObjectStore, location: &Path, options: GetOptions) -> Result<GetResult> {
+        let head = options.head;
+        let result = store.get_opts(location, options).await?;
+        if !head && location.parts().any(|part| part.as_ref() == "compacted") {
+            let read = (location.clone(), result.range.clone());
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).push(read);
+        }
+        Ok(result)
+    }
 }
 
 impl CountingStore {
     /// Returns a recorder in front of `inner`, with nothing recorded.
     pub fn new(inner: Arc<dyn ObjectStore>) -> Self {
-        Self { inner, reads: Arc::default() }
+        Self { inner, watch: TableReads::default() }
     }
 
     /// Returns the reads since the last call, by the parts of the tables that `manifest` lists. Tables of another
     /// manifest count among the others.
     pub fn take(&self, manifest: &VersionedManifest) -> Parts {
-        let reads = std::mem::take(&mut *self.reads.lock().unwrap_or_else(PoisonError::into_inner));
+        let reads = std::mem::take(&mut *self.watch.0.lock().unwrap_or_else(PoisonError::into_inner));
         let tables: HashMap<_, _> =
             manifest.all_sst_views().map(|view| (format!("{}.sst", view.sst.id.value()), &view.sst.info)).collect();
         let mut parts = Parts::default();
@@ -89,62 +98,4 @@ impl CountingStore {
 
 fn within(position: u64, offset: u64, len: u64) -> bool {
     (offset..offset + len).contains(&position)
-}
-
-impl fmt::Debug for CountingStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "CountingStore({:?})", self.inner)
-    }
-}
-
-impl fmt::Display for CountingStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.inner.fmt(f)
-    }
-}
-
-// Requests for several ranges take the default way, through `get_opts`.
-#[async_trait::async_trait]
-impl ObjectStore for CountingStore {
-    async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
-        let head = options.head;
-        let result = self.inner.get_opts(location, options).await?;
-        if !head && location.parts().any(|part| part.as_ref() == "compacted") {
-            let read = (location.clone(), result.range.clone());
-            self.reads.lock().unwrap_or_else(PoisonError::into_inner).push(read);
-        }
-        Ok(result)
-    }
-
-    async fn put_opts(&self, location: &Path, payload: PutPayload, options: PutOptions) -> Result<PutResult> {
-        self.inner.put_opts(location, payload, options).await
-    }
-
-    async fn put_multipart_opts(
-        &self,
-        location: &Path,
-        options: PutMultipartOptions,
-    ) -> Result<Box<dyn MultipartUpload>> {
-        self.inner.put_multipart_opts(location, options).await
-    }
-
-    fn delete_stream(&self, locations: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {
-        self.inner.delete_stream(locations)
-    }
-
-    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
-        self.inner.list(prefix)
-    }
-
-    fn list_with_offset(&self, prefix: Option<&Path>, offset: &Path) -> BoxStream<'static, Result<ObjectMeta>> {
-        self.inner.list_with_offset(prefix, offset)
-    }
-
-    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
-        self.inner.list_with_delimiter(prefix).await
-    }
-
-    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
-        self.inner.copy_opts(from, to, options).await
-    }
 }

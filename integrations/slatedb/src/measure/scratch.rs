@@ -32,7 +32,7 @@ impl Scratch {
 
     /// A database in it.
     pub fn location(&self) -> Location {
-        Location::Directory(self.path.clone())
+        self.path.display().to_string().into()
     }
 }
 

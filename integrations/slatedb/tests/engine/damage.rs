@@ -1,10 +1,9 @@
 //! A damaged filter never changes an answer.
 
-use super::{database, policies};
+use super::{database, looked_up, policies};
 use anyhow::Result;
-use bytes::BufMut;
-use filterblock_slatedb::measure::{Caching, Database, Reader, Scratch, absent_key, flush, row};
-use slatedb::{Db, Filter, FilterBuilder, FilterPolicy, FilterQuery, RowEntry};
+use filterblock_slatedb::measure::{Caching, Database, FilterChoice, Reader, absent_key, fill, row};
+use slatedb::{Filter, FilterBuilder, FilterPolicy, RowEntry};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -39,8 +38,8 @@ impl FilterPolicy for DamagingPolicy {
     }
 
     fn builder(&self) -> Box<dyn FilterBuilder> {
-        let (builder, num_built) = (self.policy.builder(), self.num_built.clone());
-        Box::new(DamagingBuilder { builder, damage: self.damage, num_built })
+        let (policy, num_built) = (self.policy.clone(), self.num_built.clone());
+        Box::new(DamagingBuilder { builder: policy.builder(), policy, damage: self.damage, num_built })
     }
 
     fn decode(&self, data: &[u8]) -> Arc<dyn Filter> {
@@ -54,6 +53,7 @@ impl FilterPolicy for DamagingPolicy {
 
 struct DamagingBuilder {
     builder: Box<dyn FilterBuilder>,
+    policy: Arc<dyn FilterPolicy>,
     damage: Damage,
     num_built: Arc<AtomicUsize>,
 }
@@ -63,70 +63,34 @@ impl FilterBuilder for DamagingBuilder {
         self.builder.add_entry(entry);
     }
 
+    /// The filter of damaged bytes, which are stored as they are.
     fn build(&mut self) -> Arc<dyn Filter> {
-        let filter = self.builder.build();
         let mut stored = Vec::new();
-        filter.encode(&mut stored);
+        self.builder.build().encode(&mut stored);
         (self.damage)(&mut stored, self.num_built.fetch_add(1, Ordering::Relaxed));
-        Arc::new(DamagedFilter { filter, stored })
+        self.policy.decode(&stored)
     }
 }
 
-struct DamagedFilter {
-    filter: Arc<dyn Filter>,
-    stored: Vec<u8>,
-}
-
-impl Filter for DamagedFilter {
-    fn might_match(&self, query: &FilterQuery) -> bool {
-        self.filter.might_match(query)
-    }
-
-    fn encode(&self, writer: &mut dyn BufMut) {
-        writer.put_slice(&self.stored);
-    }
-
-    fn size(&self) -> usize {
-        self.stored.len()
-    }
-
-    fn clamp_allocated_size(&self) -> Arc<dyn Filter> {
-        Arc::new(Self { filter: self.filter.clone(), stored: self.stored.clone() })
-    }
-}
-
-/// The database's policies, which store damaged filters.
-fn damaging(database: &Database, damage: Damage) -> Vec<Arc<dyn FilterPolicy>> {
+/// The database's policies with counts of their own, which store damaged filters.
+fn damaging(database: &Database, damage: Damage) -> Result<Vec<Arc<dyn FilterPolicy>>> {
     let damaging =
         |policy| Arc::new(DamagingPolicy { policy, damage, num_built: Arc::default() }) as Arc<dyn FilterPolicy>;
-    database.filters().policies().into_iter().map(damaging).collect()
-}
-
-async fn fill(db: &Db) -> Result<()> {
-    for table in 0..TABLES {
-        for i in (table..ROWS).step_by(TABLES as usize) {
-            db.put(row(i).key, row(i).value).await?;
-        }
-        flush(db).await?;
-    }
-    Ok(())
+    let own: FilterChoice = database.filters().to_string().parse()?;
+    Ok(own.policies().into_iter().map(damaging).collect())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn filters_damaged_before_slatedbs_checksum_change_no_answer() -> Result<()> {
     for filters in policies() {
         for (what, damage) in DAMAGES {
-            let scratch = Scratch::new()?;
-            let database = database(&scratch, &filters)?;
-            let db = database.open_uncompacted_with(damaging(&database, damage)).await?;
-            fill(&db).await?;
+            let (_scratch, database) = database(&filters)?;
+            let db = database.open_uncompacted_with(damaging(&database, damage)?).await?;
+            fill(&db, ROWS, TABLES).await?;
             db.close().await?;
 
-            let reader = Reader::open(&database, Caching::Everything).await?;
-            reader.verify_in_parallel(0..ROWS).await?;
-            let lookups = reader.look_up_absent(0..1000).await?;
+            let lookups = looked_up(&database, ROWS, 1000).await?;
             assert_eq!((lookups.num_found, lookups.counters.negatives), (0, 0), "{filters}, {what}");
-            reader.close().await?;
             let policy = database.filters().blocks().expect("filter blocks");
             let outcomes = policy.outcomes();
             assert_eq!((outcomes.opened, outcomes.ignored()), (0, TABLES), "{filters}, {what}: {outcomes:?}");
@@ -134,11 +98,8 @@ async fn filters_damaged_before_slatedbs_checksum_change_no_answer() -> Result<(
 
             // A compaction reads no filters, and writes sound ones.
             database.compact(64 << 20).await?;
-            let reader = Reader::open(&database, Caching::Everything).await?;
-            reader.verify_in_parallel(0..ROWS).await?;
-            let lookups = reader.look_up_absent(0..1000).await?;
+            let lookups = looked_up(&database, ROWS, 1000).await?;
             assert!(lookups.counters.negatives > 970, "{filters}, {what}: {lookups:?}");
-            reader.close().await?;
         }
     }
     Ok(())
@@ -149,10 +110,9 @@ async fn damaged_range_filters_change_no_scan() -> Result<()> {
     let only = |key: [u8; 16]| key.to_vec()..[&key[..], &[0]].concat();
     let (rows, absent): (Vec<_>, Vec<_>) = (0..ROWS).map(|i| (only(row(i).key), only(absent_key(i)))).unzip();
     for (what, damage) in DAMAGES {
-        let scratch = Scratch::new()?;
-        let database = database(&scratch, "blocked:10+range:14")?;
-        let db = database.open_uncompacted_with(damaging(&database, damage)).await?;
-        fill(&db).await?;
+        let (_scratch, database) = database("blocked:10+range:14")?;
+        let db = database.open_uncompacted_with(damaging(&database, damage)?).await?;
+        fill(&db, ROWS, TABLES).await?;
         db.close().await?;
         let outcomes = || database.filters().ranges().expect("range filters").outcomes();
 
@@ -181,8 +141,7 @@ async fn damaged_range_filters_change_no_scan() -> Result<()> {
 async fn bits_flipped_in_stored_objects_change_no_answer() -> Result<()> {
     const FLIPS: u64 = 16;
     for filters in policies() {
-        let scratch = Scratch::new()?;
-        let database = database(&scratch, &filters)?;
+        let (scratch, database) = database(&filters)?;
         database.fill(ROWS, 1).await?;
         let manifest = database.manifest().await?;
         let table = manifest.all_sst_views().next().expect("one table");

@@ -2,7 +2,7 @@
 
 use super::{database, policies};
 use anyhow::Result;
-use filterblock_slatedb::measure::{Caching, Database, Reader, Scratch, absent_key, flush, row};
+use filterblock_slatedb::measure::{Caching, Database, Reader, absent_key, flush, row};
 
 const TABLES: u64 = 8;
 
@@ -12,32 +12,28 @@ const MAX_TABLE_BYTES: usize = 1 << 20;
 #[tokio::test(flavor = "multi_thread")]
 async fn a_million_keys_are_found_after_reopening_and_after_compaction() -> Result<()> {
     const ROWS: u64 = 1_000_000;
-    let scratch = Scratch::new()?;
-    let database = database(&scratch, "ribbon:10,seed=7")?;
-    database.fill(ROWS, TABLES).await?;
-    found(&database, ROWS, TABLES).await?;
-    database.compact(16 * MAX_TABLE_BYTES).await?;
-    let tables = database.manifest().await?.all_sst_views().count() as u64;
-    assert!(tables > 1, "{tables} tables in the sorted run");
-    found(&database, ROWS, tables).await?;
+    found_twice("ribbon:10,seed=7", ROWS, 16 * MAX_TABLE_BYTES).await?;
     println!("counted: 0 of {} present keys missed, twice: after reopening and after compaction", ROWS);
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn keys_are_found_under_every_kind() -> Result<()> {
-    const ROWS: u64 = 50_000;
     for filters in policies() {
-        let scratch = Scratch::new()?;
-        let database = database(&scratch, &filters)?;
-        database.fill(ROWS, TABLES).await?;
-        found(&database, ROWS, TABLES).await?;
-        database.compact(MAX_TABLE_BYTES).await?;
-        let tables = database.manifest().await?.all_sst_views().count() as u64;
-        assert!(tables > 1, "{filters}: {tables} tables in the sorted run");
-        found(&database, ROWS, tables).await?;
+        found_twice(&filters, 50_000, MAX_TABLE_BYTES).await?;
     }
     Ok(())
+}
+
+/// All rows of a new database, after reopening and after compaction.
+async fn found_twice(filters: &str, rows: u64, max_table_bytes: usize) -> Result<()> {
+    let (_scratch, database) = database(filters)?;
+    database.fill(rows, TABLES).await?;
+    found(&database, rows, TABLES).await?;
+    database.compact(max_table_bytes).await?;
+    let tables = database.manifest().await?.all_sst_views().count() as u64;
+    assert!(tables > 1, "{filters}: {tables} tables in the sorted run");
+    found(&database, rows, tables).await
 }
 
 /// All rows, through the filters of `tables` tables.
@@ -73,8 +69,7 @@ async fn found(database: &Database, rows: u64, tables: u64) -> Result<()> {
 async fn deletions_and_overwrites_in_newer_tables_are_seen() -> Result<()> {
     const ROWS: u64 = 10_000;
     for filters in policies() {
-        let scratch = Scratch::new()?;
-        let database = database(&scratch, &filters)?;
+        let (_scratch, database) = database(&filters)?;
         let db = database.open_uncompacted().await?;
         for i in 0..ROWS {
             db.put(row(i).key, row(i).value).await?;

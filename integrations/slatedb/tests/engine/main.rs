@@ -8,11 +8,22 @@ mod ranges;
 mod reads_saved;
 
 use anyhow::Result;
-use filterblock_slatedb::measure::{Database, FilterChoice, Scratch};
+use filterblock_slatedb::measure::{Caching, Database, Lookups, Reader, Scratch};
 
-/// The database in a scratch directory.
-fn database(scratch: &Scratch, filters: &str) -> Result<Database> {
-    Database::at(&scratch.location(), filters.parse::<FilterChoice>()?)
+/// A database in a directory of its own.
+fn database(filters: &str) -> Result<(Scratch, Database)> {
+    let scratch = Scratch::new()?;
+    let database = Database::at(&scratch.location(), filters.parse()?)?;
+    Ok((scratch, database))
+}
+
+/// Finds all rows, and looks up absent keys.
+async fn looked_up(database: &Database, rows: u64, absent: u64) -> Result<Lookups> {
+    let reader = Reader::open(database, Caching::Everything).await?;
+    reader.verify_in_parallel(0..rows).await?;
+    let lookups = reader.look_up_absent(0..absent).await?;
+    reader.close().await?;
+    Ok(lookups)
 }
 
 /// One policy of each kind, 10 bits a key.

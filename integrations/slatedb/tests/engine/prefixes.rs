@@ -2,7 +2,7 @@
 
 use super::database;
 use anyhow::Result;
-use filterblock_slatedb::measure::{Caching, Counters, Reader, Scratch, flush};
+use filterblock_slatedb::measure::{Caching, Counters, Reader, flush};
 
 const TABLES: u64 = 4;
 const GROUPS: u64 = 400;
@@ -10,8 +10,7 @@ const PER_GROUP: u64 = 50;
 
 /// Scans of all groups and of as many that are absent: rows in order, and SlateDB's counts.
 async fn scans(filters: &str) -> Result<(Vec<String>, Counters)> {
-    let scratch = Scratch::new()?;
-    let database = database(&scratch, filters)?;
+    let (_scratch, database) = database(filters)?;
     let db = database.open_uncompacted().await?;
     for table in 0..TABLES {
         for group in (table..GROUPS).step_by(TABLES as usize) {

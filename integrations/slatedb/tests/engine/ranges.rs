@@ -2,7 +2,7 @@
 
 use super::database;
 use anyhow::Result;
-use filterblock_slatedb::measure::{Caching, Counters, Database, FilterChoice, Reader, Scratch, flush};
+use filterblock_slatedb::measure::{Caching, Counters, Database, FilterChoice, Reader, flush};
 use slatedb::IterationOrder;
 use slatedb::config::ScanOptions;
 use std::ops::Bound;
@@ -90,8 +90,7 @@ fn is_not_reversed((from, to): &(Bound<Vec<u8>>, Bound<Vec<u8>>)) -> bool {
 
 /// The rows without filters.
 async fn expected() -> Result<Vec<Vec<u8>>> {
-    let scratch = Scratch::new()?;
-    let database = database(&scratch, "none")?;
+    let (_scratch, database) = database("none")?;
     fill(&database, ["none"; TABLES]).await?;
     let (rows, counters) = scans(&database).await?;
     assert_eq!((counters.range_positives, counters.range_negatives), (0, 0));
@@ -105,8 +104,7 @@ async fn scans_find_the_same_rows_in_fewer_tables() -> Result<()> {
     for (filters, shares) in
         [("blocked:10", None), ("blocked:10+range:14", Some([0.6, 0.2])), ("blocked:10+range:3", Some([0.5, 0.1]))]
     {
-        let scratch = Scratch::new()?;
-        let database = database(&scratch, filters)?;
+        let (_scratch, database) = database(filters)?;
         fill(&database, [filters; TABLES]).await?;
         for compacted in [false, true] {
             if compacted {
@@ -135,10 +133,10 @@ async fn scans_find_the_same_rows_in_fewer_tables() -> Result<()> {
 async fn tables_and_readers_of_different_policies_go_together() -> Result<()> {
     let rows = expected().await?;
     let prefixes = "ribbon:10,transform=whole-key+prefix:9+range:16";
-    let scratch = Scratch::new()?;
-    fill(&database(&scratch, "none")?, ["slatedb:10", "blocked:10", "none", prefixes]).await?;
+    let (_scratch, written) = database("none")?;
+    fill(&written, ["slatedb:10", "blocked:10", "none", prefixes]).await?;
     for filters in ["none", "slatedb:10", "blocked:10", "golomb:10+range:3", prefixes] {
-        let database = database(&scratch, filters)?;
+        let database = written.with_filters(filters.parse()?);
         let (same, with) = scans(&database).await?;
         assert!(same == rows, "{filters}");
         // The last table's filters are asked, and those of keys of the second one, in vain.

@@ -3,15 +3,14 @@
 use super::{database, policies};
 use anyhow::Result;
 use filterblock::FilterPolicy;
-use filterblock_slatedb::measure::{Caching, Lookups, Reader, Scratch};
+use filterblock_slatedb::measure::{Caching, Lookups, Reader};
 
 const ROWS: u64 = 200_000;
 const TABLES: u64 = 4;
 const LOOKUPS: u64 = 100_000;
 
 async fn absent_lookups(filters: &str) -> Result<Lookups> {
-    let scratch = Scratch::new()?;
-    let database = database(&scratch, filters)?;
+    let (_scratch, database) = database(filters)?;
     database.fill(ROWS, TABLES).await?;
     let reader = Reader::open(&database, Caching::Metadata).await?;
     let lookups = reader.look_up_absent(0..LOOKUPS).await?;
@@ -66,8 +65,7 @@ async fn without_a_cache_each_lookup_fetches_the_filters() -> Result<()> {
     const FEW: u64 = 500;
     let mut bytes = Vec::new();
     for filters in ["none", "blocked:10", "ribbon:fpr=1%"] {
-        let scratch = Scratch::new()?;
-        let database = database(&scratch, filters)?;
+        let (_scratch, database) = database(filters)?;
         database.fill(ROWS / 10, TABLES).await?;
         let reader = Reader::open(&database, Caching::Nothing).await?;
         let lookups = reader.look_up_absent(0..FEW).await?;

@@ -46,7 +46,7 @@ enum Command {
         /// Absent keys
         #[arg(long, default_value_t = 0)]
         absent: u64,
-        /// What is kept in memory: nothing, metadata, everything
+        /// What is kept in memory
         #[arg(long, default_value = "everything")]
         caching: Caching,
     },

@@ -24,7 +24,7 @@ pub(crate) struct Index {
     pub(crate) columns: Vec<Column>,
     pub(crate) files: Vec<File>,
     pub(crate) groups: Vec<Group>,
-    /// The number of bytes before the index.
+    /// The number of bytes before the index, as its writer knew it.
     pub(crate) data_len: u64,
     /// The length of the set that this one continues; 0 if it continues none.
     pub(crate) base_len: u64,
@@ -81,13 +81,13 @@ impl Index {
         check_distinct("column_name", columns.iter().map(|column| &*column.name))?;
         check_distinct("file_name", files.iter().map(|file| &*file.name).filter(|name| !name.is_empty()))?;
 
-        let (data_len, foreign_len) = (footer.data_len + footer.foreign_len, footer.foreign_len);
+        let &Footer { data_len, foreign_len, .. } = footer;
         let mut decoded = Self { columns, files, groups: Vec::new(), data_len, base_len, foreign_len };
         let mut seen = HashSet::new();
         for record in records {
             let record = Record::decode(record.try_into().unwrap_or(&[0; Record::LEN]))?;
             let files: Vec<u32> = members.by_ref().take(record.num_lanes as usize).collect();
-            decoded.check_group(&record, &files, footer.data_len, &mut seen)?;
+            decoded.check_group(&record, &files, &mut seen)?;
             decoded.push(record, files, hasher);
         }
         // Groups that follow the continued set are after the bytes that another writer has appended.
@@ -97,19 +97,13 @@ impl Index {
     }
 
     /// Checks that a group's column, files and bytes exist, and that no file has two lanes for one column.
-    fn check_group(
-        &self,
-        record: &Record,
-        files: &[u32],
-        data_len: u64,
-        seen: &mut HashSet<(u16, u32)>,
-    ) -> Result<(), DecodeError> {
+    fn check_group(&self, record: &Record, files: &[u32], seen: &mut HashSet<(u16, u32)>) -> Result<(), DecodeError> {
         let last = |len: usize| (len as u64).saturating_sub(1);
         if usize::from(record.column) >= self.columns.len() {
             return Err(range_error("column", record.column.into(), 0, last(self.columns.len())));
         }
-        let end = if record.offset < self.base_len { self.base_len } else { data_len };
-        check_range("group_offset", record.offset, 0, data_len)?;
+        let end = if record.offset < self.base_len { self.base_len } else { self.data_len };
+        check_range("group_offset", record.offset, 0, self.data_len)?;
         check_range("group_len", record.group_len(), 0, end - record.offset)?;
         for &file in files {
             if file as usize >= self.files.len() || !seen.insert((record.column, file)) {

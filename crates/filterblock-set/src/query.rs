@@ -96,12 +96,12 @@ impl Selection {
         }
     }
 
-    /// Returns the files that none of `groups`, those of the column, has: *maybe*, whatever is asked.
+    /// Returns the files that none of `groups`, those of the column, has: *maybe*, whatever is asked. Of files that the
+    /// table lists again, the first places alone are right.
     pub(crate) fn ungrouped(&self, column: u16, groups: &[&Group]) -> FileMask {
         let all_others = || {
             let mut mask = FileMask::all(self.num_files);
             groups.iter().flat_map(|group| &group.files).for_each(|&file| self.set(&mut mask, file, false));
-            self.repeat(&mut mask);
             mask
         };
         self.ungrouped[usize::from(column)].get_or_init(all_others).clone()

@@ -1,13 +1,13 @@
 //! Rates, joins, damage, memory, hostile numbers.
 
-use crate::{hasher, open, usual};
+use crate::{FOOTER_LEN, hasher, open, repaired, usual};
 use filterblock::{DecodeError, KeyHasher};
 use filterblock_set::{
     FileMask, FilterSet, Record, SetBuildError, SetBuilder, SetColumn, SetLookup, Shape, Sizing, Table, Value,
     ValueClass,
 };
 use std::collections::BTreeSet;
-use std::io::{Cursor, Error, Read, Seek, SeekFrom, Write};
+use std::io::{Error, Read, Seek, SeekFrom, Write};
 
 /// Value number `key` of file number `file`, which no other file has.
 fn value_of(file: u64, key: u64) -> i64 {
@@ -38,10 +38,6 @@ impl Built {
     }
 
     /// The files that are denied each of the values.
-    fn denied(&self, values: &[i64]) -> Vec<BTreeSet<u64>> {
-        self.denied_by(&self.set, values, 0)
-    }
-
     fn denied_by(&self, set: &FilterSet, values: &[i64], max_gap: u64) -> Vec<BTreeSet<u64>> {
         let selection = set.select(self.files.iter().map(|&file| (name_of(file), file)));
         let query = set.query(b"user", values.iter().map(|&value| Value::Int(value)));
@@ -96,7 +92,7 @@ fn rates_are_those_of_the_formula() {
             assert!(expected <= rate);
             let values: Vec<_> = (0..num_absent).map(absent).collect();
             let mut passes = vec![num_absent as f64; num_files as usize];
-            built.denied(&values).iter().flatten().for_each(|&file| passes[file as usize] -= 1.0);
+            built.denied_by(&built.set, &values, 0).iter().flatten().for_each(|&file| passes[file as usize] -= 1.0);
             let observed: Vec<f64> = passes.iter().map(|passes| passes / num_absent as f64).collect();
             let mean = observed.iter().sum::<f64>() / f64::from(num_files);
             let variance = observed.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / f64::from(num_files - 1);
@@ -138,18 +134,51 @@ fn tables_are_few_and_never_too_small() {
     assert_eq!(Sizing::new(1, f64::NAN), None);
     let invalid = Shape { num_visits: 1, num_bands: 8, row_bits: 5 };
     assert_eq!(Sizing::with_shape(invalid, 1, 0.01), None);
+    // As few visits as take about a tenth more bits than a Bloom filter of the rate.
+    for rate in [0.1, 0.01, 0.002, 0.0002, 0.00001] {
+        let is_small = |&num_visits: &u8| {
+            let sizing = Sizing::with_shape(Shape { num_visits, num_bands: 2, row_bits: 3 }, 10_000, rate);
+            let table = sizing.and_then(|sizing| sizing.table(10_000)).expect("a small file");
+            table.num_rows() as f64 <= 1.14 * -10_000.0 * f64::ln(rate) / std::f64::consts::LN_2.powi(2)
+        };
+        assert_eq!([2, 3, 4, 6, 8].into_iter().find(is_small), Some(Shape::for_rate(rate).num_visits));
+    }
 }
 
-/// A limit to memory, and files of other sizes between, change no byte.
+/// A limit to memory, which columns share, and files of other sizes between, change no byte. Strips are kept until they
+/// are full, if all tables' fit into it.
 #[test]
 fn bytes_do_not_depend_on_memory() {
     let (sizing, sizes) = (usual(400, 0.01), (0..70).map(|file| [100, 800, 20][file % 3]).collect::<Vec<u64>>());
-    let expected = build(sizing, 0, &sizes);
-    for limit in [0, 1 << 12, 1 << 14, usize::MAX] {
-        let scratch = || Ok(Cursor::<Vec<u8>>::default());
-        let mut builder = SetBuilder::with_scratch(&hasher(), &columns(sizing), limit, scratch).expect("a builder");
+    let rows = |size| sizing.table(size).map_or(0, |table| table.num_rows());
+    let held = 2 * [100, 800, 20].map(rows).iter().sum::<u64>();
+    let columns = [columns(sizing), [SetColumn::new("other", ValueClass::Text, sizing)]].concat();
+    let built = |limit: u64| {
+        let (file, mut object) = (tempfile::tempfile().expect("a file"), Vec::new());
+        let scratch = || file.try_clone();
+        let mut builder = SetBuilder::with_scratch(&hasher(), &columns, limit as usize, scratch).expect("a builder");
         add(&mut builder, 0, &sizes);
-        assert!(Built::new(builder, expected.files.clone()).object == expected.object, "limit {limit}");
+        builder.finish(&mut object).expect("a set in memory");
+        (object, file.metadata().expect("a file").len())
+    };
+    let [(none, each), (less, more), (all, least)] = [0, held - 2, held].map(built);
+    assert!(none == all && less == all);
+    let ranges: Vec<_> = open(&all).expect("a set").groups().iter().map(|group| *group.record()).collect();
+    assert!(ranges.len() == 3 && ranges.windows(2).all(|two| two[0].offset + two[0].group_len() == two[1].offset));
+    // A third of 70 files take three strips of eight.
+    assert_eq!((each, least), (sizes.iter().map(|&size| rows(size)).sum(), 3 * held / 2));
+    assert!((least + 1..=each).contains(&more));
+}
+
+/// Groups of more bytes than are made, or read, at once.
+#[test]
+fn groups_of_several_batches() {
+    let built = build(usual(400_000, 0.01), 0, &[3; 300]);
+    let mut joined = builder(usual(400_000, 0.01));
+    joined.absorb(&built.set, |_| true, |range| built.read(range)).expect("in memory");
+    assert!(Built::new(joined, built.files.clone()).object == built.object);
+    for (file, denied) in (0..).zip(built.denied_by(&built.set, &[0, 150, 299].map(|file| value_of(file, 2)), 0)) {
+        assert!(!denied.contains(&[0, 150, 299][file]) && denied.len() > 290);
     }
 }
 
@@ -159,7 +188,7 @@ fn joined_groups_are_those_of_all_keys() {
     let sizing = usual(400, 0.01);
     let sizes: Vec<u64> = (0..60).map(|file| 210 + file).collect();
     let parts = [build(sizing, 0, &sizes[..13]), build(sizing, 13, &sizes[13..21]), build(sizing, 21, &sizes[21..])];
-    let is_dropped = |file: u64| file % 7 == 3 || (30..40).contains(&file);
+    let is_dropped = |file: u64| file % 16 == 11 || (30..40).contains(&file);
     let dropped: BTreeSet<Vec<u8>> =
         (0..60).filter(|&file| is_dropped(file)).map(|file| name_of(file).into()).collect();
     let (mut joined, mut expected) = (builder(sizing), builder(sizing));
@@ -191,13 +220,12 @@ fn requests_are_planned_and_memory_is_bounded() {
 
     let some = open(&built.object).expect("a set").with_max_held_bytes(20_000);
     for pair in values.chunks(2) {
-        assert_eq!(built.denied_by(&some, pair, 512), built.denied(pair));
-        assert!(some.held_bytes() <= 20_000);
+        assert_eq!(built.denied_by(&some, pair, 512), built.denied_by(&built.set, pair, 0));
+        assert!((1..=20_000).contains(&some.held_bytes()));
         let held = files(&some);
         assert!(some.lookup(&query(&some, pair), &held).plan(0).is_empty(), "held from the last lookup");
     }
     assert!(!some.lookup(&query(&some, &values), &files(&some)).plan(0).is_empty(), "evicted since");
-    assert_eq!(none.held_bytes(), 0);
 
     let mut half = none.lookup(&one, &selection);
     half.give(plan[1].start, built.read(plan[1].clone()).expect("a unit"));
@@ -207,20 +235,22 @@ fn requests_are_planned_and_memory_is_bounded() {
     let with_one = denied(&half);
     half.load(0, |range| built.read(range)).expect("a set in memory");
     assert!(with_one > 0 && with_one <= denied(&half));
+    assert_eq!(none.held_bytes(), 0);
 }
 
 #[test]
 fn groups_are_bounded() {
-    // A group of 2^24 files has units of a page each; those of a hundred pages are too long, and so are 32 · 2^31 of them.
+    // A group of 2^24 files has units of a page each; those of a hundred pages are too long, and so are 32 · 2^16 of them.
     let large = |num_visits, num_pages, unit_pages| {
         let table = Table { shape: Shape { num_visits, num_bands: 8, row_bits: 4 }, num_pages };
         let record = Record { offset: 0, table, unit_pages, num_lanes: Record::MAX_LANES, column: 0 };
         Record::decode(&record.encode().try_into().expect("28 bytes"))
     };
-    let first = large(1, 100, 1).expect("units of 256 MiB");
+    let first = large(1, 1 << 19, 1).expect("units of 256 MiB");
     assert_eq!(Record::new(0, 0, first.table, Record::MAX_LANES), Some(first));
     assert!(matches!(large(1, 100, 100), Err(DecodeError::Parameter { name: "payload_len", .. })));
-    assert!(matches!(large(32, Table::MAX_PAGES, 1), Err(DecodeError::Parameter { name: "group_len", .. })));
+    assert!(matches!(large(32, 1 << 16, 1), Err(DecodeError::Parameter { name: "group_len", .. })));
+    assert!(matches!(large(33, 1, 1), Err(DecodeError::Parameter { name: "shape", value: 0x04_0821, .. })));
 }
 
 /// Bits that the scratch loses end in an error, not in a set without them.
@@ -250,7 +280,7 @@ fn errors_are_reported() {
     let built = build(sizing, 0, &[100; 5]);
     let fetch = |_| Err::<Vec<u8>, _>(Error::other("no connection"));
     let failed = builder(sizing).absorb(&built.set, |_| true, fetch);
-    assert!(matches!(failed, Err(SetBuildError::Io(error)) if error.to_string() == "no connection"));
+    assert!(failed.is_err_and(|error| matches!(error, SetBuildError::Io(_)) && error.to_string() == "no connection"));
     let read = |range| built.read(range);
     let other_shape = builder(usual(200, 0.0001)).absorb(&built.set, |_| true, read);
     assert!(matches!(other_shape, Err(SetBuildError::ColumnName(name)) if name == b"user"));
@@ -259,4 +289,15 @@ fn errors_are_reported() {
     assert!(matches!(other_seed, Err(SetBuildError::Decode(DecodeError::WrongSeed { .. }))));
     let fewer = |range: std::ops::Range<u64>| built.read(range.start..range.end - 1);
     assert!(matches!(builder(sizing).absorb(&built.set, |_| true, fewer), Ok(3)));
+    let [group] = built.set.groups() else { panic!("one table for one size") };
+    let (part, unit, place) = group.units().next().expect("a unit");
+    let error = DecodeError::PayloadLength { declared_bytes: place.end - place.start, actual_bytes: 5 };
+    assert_eq!(group.check_unit(part, unit, &[0; 5]), Err(error));
+    assert!(group.files().iter().all(|&file| built.set.file_name(file) == Some(name_of(file.into()).as_bytes())));
+    assert_eq!((group.files().len(), built.set.file_name(5)), (5, None));
+    // The last but one of five names becomes that before it.
+    let (mut twice, at) = (built.object.clone(), built.object.len() - FOOTER_LEN - 6);
+    assert_eq!(std::mem::replace(&mut twice[at], b'2'), b'3');
+    let error = FilterSet::open(twice.len() as u64, &repaired(twice), None).err();
+    assert_eq!(error, Some(DecodeError::Parameter { name: "file_name", value: 3, min: 4, max: 4 }));
 }

@@ -33,9 +33,11 @@ fn four_requests_cold_and_none_warm() {
     let footer = &bytes[bytes.len() - 64..];
     let needs = FilterSet::open(bytes.len() as u64, footer, None).expect("a footer");
     let filterblock_set::Opening::Needs(range) = needs else { panic!("{needs:?}") };
-    assert!(FilterSet::open(bytes.len() as u64, &bytes[range.start as usize..], None).is_ok());
+    let opened = FilterSet::open(bytes.len() as u64, &bytes[range.start as usize..], None);
+    assert!(matches!(opened, Ok(Opening::Ready(_))));
     let short = FilterSet::fetch_index(bytes.len() as u64, None, |_| Ok::<_, String>(footer));
     assert!(matches!(short, Err(FetchError::Decode(DecodeError::TooShort { .. }))));
+    assert!(short.is_err_and(|error| error.to_string().starts_with("the index is not used: ")));
 }
 
 #[test]
@@ -60,16 +62,20 @@ fn what_cannot_be_looked_up_is_maybe() {
     others[2].name.push('x');
     assert_eq!(look_up(&set, &bytes, &others, "id", &absent)[0], [false, true, true]);
     // A file may be named twice, and in any order.
-    let twice = [tables[2].clone(), tables[0].clone(), tables[2].clone(), others[1].clone()];
-    assert_eq!(look_up(&set, &bytes, &twice, "id", &absent)[0], [false, false, false, true]);
-    assert_eq!(look_up(&set, &bytes, &twice, "id", &[Value::Int(2)])[0], [true, false, true, true]);
+    let [known, [_, changed, unknown]] = [&tables, &others].map(|of| [0, 1, 2].map(|file| &of[file]));
+    let twice = [known[2], known[0], known[2], changed, changed, unknown, unknown].map(Table::clone);
+    assert_eq!(look_up(&set, &bytes, &twice, "id", &absent)[0], [0, 0, 0, 1, 1, 1, 1].map(|maybe| maybe == 1));
+    assert_eq!(look_up(&set, &bytes, &twice, "id", &[Value::Int(2)])[0], [1, 0, 1, 1, 1, 1, 1].map(|maybe| maybe == 1));
+    let twice = set.select(selected(&twice));
+    assert_eq!((twice.num_known(), twice.num_changed(), twice.num_unknown()), (3, 2, 2));
     // Without their bytes, and where reading fails, blocks are maybe; the next lookup tries again.
     let cold = open(&bytes).expect("a set");
     let (query, selection) = (cold.query(b"id", absent), cold.select(selected(&tables)));
     let mut lookup = cold.lookup(&query, &selection);
     assert_eq!(lookup.any(), FileMask::all(3));
     assert_eq!(lookup.load(0, |_| Err::<Vec<u8>, _>("no network")), Err("no network"));
-    assert_eq!(lookup.any(), FileMask::all(3));
+    lookup.give(0, &vec![0; bytes.len()]);
+    assert_eq!((lookup.any(), lookup.bad_units().len()), (FileMask::all(3), 3));
     assert_eq!(look_up(&cold, &bytes, &tables, "id", &absent)[0], [false; 3]);
 }
 

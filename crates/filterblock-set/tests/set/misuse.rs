@@ -5,12 +5,14 @@ use crate::*;
 type Write = fn(&mut Files<'_>);
 type Files<'a> = FileWriter<'a, std::io::Cursor<Vec<u8>>>;
 
-/// Returns whether the file `f` of identity 1 may have the number 7.
+/// Returns whether the file `f` of identity 1, which is listed twice, may have the number 7.
 fn may_have_7((set, bytes): &(FilterSet, Vec<u8>)) -> bool {
-    let (query, files) = (set.query(b"id", [Value::Int(7)]), set.select([("f", 1)]));
+    let (query, files) = (set.query(b"id", [Value::Int(7)]), set.select([("f", 1); 2]));
     let mut lookup = set.lookup(&query, &files);
     lookup.give(0, bytes);
-    lookup.any().contains(0)
+    let answers = bools(&lookup.any());
+    assert_eq!(answers[0], answers[1]);
+    answers[0]
 }
 
 /// The set of one file, whose column `id` was written by `write`, with its blocks in memory; and how many columns have no

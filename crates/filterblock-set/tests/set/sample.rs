@@ -66,7 +66,7 @@ pub fn add(builder: &mut SetBuilder<impl Read + Write + Seek>, tables: &[Table])
 
 pub fn finish(builder: SetBuilder) -> Vec<u8> {
     let mut object = Vec::new();
-    builder.finish(&mut object).expect("a set in memory");
+    assert_eq!(builder.finish(&mut object).expect("a set in memory"), object.len() as u64);
     object
 }
 

@@ -7,7 +7,8 @@ use crate::*;
 fn append(old: &[u8], files: &[Table]) -> Vec<u8> {
     let (mut builder, mut more) = (builder(), Vec::new());
     add(&mut builder, files);
-    builder.finish_append(&open(old).expect("a set"), |_| false, &mut more).expect("more bytes");
+    let len = builder.finish_append(&open(old).expect("a set"), |_| false, &mut more);
+    assert_eq!(len.expect("more bytes"), more.len() as u64);
     more
 }
 

@@ -65,7 +65,7 @@ pub struct PartitionedBuilder<F: BuildFamily> {
     context: u64,
     /// The context that was given after a partition had been closed under this one.
     has_late_context: bool,
-    /// The last order key.
+    /// The last order key; before the first one the empty one, which is above none.
     last: Vec<u8>,
     /// The number of order keys.
     num_keys: u64,
@@ -153,14 +153,10 @@ impl<F: BuildFamily> PartitionedBuilder<F> {
         store: impl FnOnce(&[u8]) -> Result<u64, E>,
     ) -> Result<(), PartitionBuildError<E>> {
         self.check()?;
-        if self.num_keys > 0 {
-            match bytes::compare(&self.last, order_key) {
-                Ordering::Less if self.open.num_added() >= self.max_entries => self.close(Some(order_key), store)?,
-                Ordering::Less | Ordering::Equal => {}
-                Ordering::Greater => {
-                    return self.fail(PartitionBuildError::Unordered { num_added: self.num_keys });
-                }
-            }
+        match bytes::compare(&self.last, order_key) {
+            Ordering::Less if self.open.num_added() >= self.max_entries => self.close(Some(order_key), store)?,
+            Ordering::Less | Ordering::Equal => {}
+            Ordering::Greater => return self.fail(PartitionBuildError::Unordered { num_added: self.num_keys }),
         }
         self.num_keys += 1;
         self.last.clear();

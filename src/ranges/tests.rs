@@ -151,6 +151,63 @@ fn integers_in_turns_are_as_one_by_one() {
     assert!(num_denied > 2_000, "{num_denied}");
 }
 
+/// Searches of several steps, in turns with those of one and of none: answers that are known early stay; and what filters
+/// of all forms say of themselves.
+#[test]
+fn answers_that_are_known_early_stay() {
+    let number = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 1;
+    let mut keys: Vec<Vec<u8>> = (0..2_000).map(|i| big_endian(number(i))).collect();
+    keys.sort();
+    let mut builder = RangeFilterBuilder::new(RangePolicy::with_false_positive_rate(0.001, 64).expect("legal"));
+    keys.iter().for_each(|key| builder.add_key(key));
+    let mut integers = Vec::from([7; 3]);
+    assert_eq!(builder.finish_into(&mut integers).expect("a filter"), integers.len() - 3);
+    let integers = integers.split_off(3);
+    let none = builder.allow_empty().finish().expect("a filter of no keys");
+    let filters = [integers, built(&keys, 20.0).into_inner(), none].map(|block| opened(block).expect("intact"));
+    let mut num_denied = 0;
+    for i in 0..1_999 {
+        let (lower, upper) = (big_endian(number(i) + (1 << 45)), big_endian(number(i) + (1 << 45) + 10));
+        let query = Span::Range(Included(&lower), Included(&upper));
+        let mut answers = [true; 3];
+        in_turns(filters.iter(), query, &mut answers);
+        assert_eq!(answers.to_vec(), filters.iter().map(|filter| filter.may_have(query)).collect::<Vec<_>>(), "{i}");
+        num_denied += u32::from(answers == [false; 3]);
+    }
+    assert!(num_denied > 1_500, "{num_denied}");
+
+    let forms = filters.each_ref().map(|filter| filter.form().map(|form| form.to_string()));
+    assert_eq!(forms, [Some("integers".into()), Some("cut".into()), None]);
+    for (filter, name) in [(&filters[0], "bucket_range"), (&filters[1], "num_groups")] {
+        assert_eq!(filter.bits_per_key(), Some(filter.as_bytes().len() as f64 / 250.0));
+        let stored = u64::from(bytes::u32_at(filter.as_bytes(), PARAMS_AT + 8));
+        assert_eq!(filter.parameters().last(), Some((name, stored)));
+    }
+    assert_eq!((filters[2].bits_per_key(), filters[2].parameters().count()), (None, 0));
+    // A range of 32 blocks touches 33, the most that are searched.
+    let log_block = filters[0].parameters().find(|field| field.0 == "log_block").expect("of integers").1;
+    assert!(filters[0].false_positive_rate(32 << log_block) < Some(1.0));
+    assert_eq!(filters[0].false_positive_rate((32 << log_block) + 1), Some(1.0));
+    // Of sixteen bytes.
+    let mut builder = RangeFilterBuilder::new("range:fpr=1%,len=64,form=integers".parse().expect("legal"));
+    (0..300).for_each(|i| builder.add_key(&[big_endian(i << 56), big_endian(number(i))].concat()));
+    assert!(builder.finish().is_ok());
+    let error = "range:16,self".parse::<RangePolicy>().expect_err("no part of a policy");
+    assert!(error.to_string().contains("self_check"), "{error}");
+}
+
+#[test]
+fn as_many_keys_are_expected_as_fit() {
+    for policy in ["range:10", "range:7.3", "range:fpr=1%,len=64"] {
+        let policy: RangePolicy = policy.parse().expect("legal");
+        for len in [128, 256, 1_000, 4_095, 1 << 20] {
+            let num_keys = policy.expected_num_keys(len);
+            let [fits, exceeds] = [num_keys, num_keys + 1].map(|num_keys| policy.expected_block_len(num_keys));
+            assert!(fits <= len && len < exceeds, "{policy}: {num_keys} keys in {len} bytes");
+        }
+    }
+}
+
 /// One bit of what is written is flipped before it is checked: the build fails if the block would deny a key.
 #[test]
 fn a_fault_that_denies_a_key_is_noticed() {

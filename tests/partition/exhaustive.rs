@@ -35,73 +35,55 @@ fn of_keys(transform: KeyTransform, limit: PartitionLimit, keys: &[&Vec<u8>]) ->
     writer.finish_any().expect("an index")
 }
 
-#[test]
-fn whole_keys() {
-    let mut answers = 0u64;
+/// Compares the answers to each string as a key and as a prefix with those of `expected`; returns their number.
+fn compare(transform: KeyTransform, expected: impl Fn(&[&Vec<u8>], &Vec<u8>) -> [bool; 2]) -> u64 {
+    let mut answers = 0;
     each_set(|all, keys, limit| {
-        let stored = of_keys(KeyTransform::WholeKey, limit, keys);
+        let stored = of_keys(transform, limit, keys);
         let filter = stored.open(0);
-        for key in all {
-            let answer = sure(filter.may_match(Query::Key(key), |p| stored.load(p)));
-            assert_eq!(answer, keys.contains(&key), "{keys:?} {key:?} {limit:?}");
-            answers += 1;
+        for query in all {
+            let asked = [Query::Key(query), Query::Prefix(query)];
+            let found = asked.map(|query| sure(filter.may_match(query, |p| stored.load(p))));
+            assert_eq!(found, expected(keys, query), "{keys:?} {query:?} {transform} {limit:?}");
+            answers += 2;
         }
-        let PartitionLimit::Entries(entries) = limit else { unreachable!() };
-        assert_eq!(filter.partitions().len(), keys.len().div_ceil(entries as usize));
-        assert_eq!(filter.num_entries(), keys.len() as u64);
+        if let (KeyTransform::WholeKey, PartitionLimit::Entries(entries)) = (transform, limit) {
+            assert_eq!(filter.partitions().len(), keys.len().div_ceil(entries as usize));
+            assert_eq!(filter.num_entries(), keys.len() as u64);
+        }
     });
-    println!("counted: {answers} answers for whole keys as those of a plain search");
+    answers
 }
 
+fn has(keys: &[&Vec<u8>], prefix: &[u8]) -> bool {
+    keys.iter().any(|key| key.starts_with(prefix))
+}
+
+/// What is shorter than the filter's prefixes, or not delimited, has no entry.
 #[test]
-fn prefixes_by_key_and_by_prefix() {
-    let mut answers = 0u64;
-    let delimited = [(b'c', 1), (b'a', 2), (255, 255), (0, 2)];
-    let delimited = delimited.map(|(delimiter, levels)| KeyTransform::DelimitedPrefix { delimiter, levels });
-    for transform in (0..=3).map(|len| KeyTransform::FixedPrefix { len }).chain(delimited) {
-        each_set(|all, keys, limit| {
-            let stored = of_keys(transform, limit, keys);
-            let filter = stored.open(0);
-            for key in all {
-                // As a key, and as a prefix: what is shorter than the filter's prefixes, or not delimited, has no entry.
-                let entry = match transform {
-                    KeyTransform::FixedPrefix { len } => key.get(..len.into()),
-                    _ => upto(key, transform.to_wire().param),
-                };
-                let expected = entry.is_none_or(|entry| keys.iter().any(|stored| stored.starts_with(entry)));
-                let answer = sure(filter.may_match(Query::Key(key), |p| stored.load(p)));
-                assert_eq!(answer, expected, "{keys:?} {key:?} {transform} {limit:?}");
-                let answer = sure(filter.may_match(Query::Prefix(key), |p| stored.load(p)));
-                assert_eq!(answer, expected, "{keys:?} {key:?} {transform} {limit:?}");
-                answers += 2;
-            }
-        });
+fn whole_keys_or_prefixes() {
+    let mut answers = compare(KeyTransform::WholeKey, |keys, key| [keys.contains(&key), true]);
+    for (delimiter, levels) in [(b'c', 1), (b'a', 2), (255, 255), (0, 2)] {
+        let transform = KeyTransform::DelimitedPrefix { delimiter, levels };
+        let param = transform.to_wire().param;
+        answers += compare(transform, |keys, query| [upto(query, param).is_none_or(|entry| has(keys, entry)); 2]);
     }
-    println!("counted: {answers} answers for prefixes as those of a plain search");
+    println!("counted: {answers} answers for whole keys and delimited prefixes as those of a plain search");
 }
 
 /// A prefix spans bounds, and is found at the prefix itself. It has the bytes of a key of its length.
 #[test]
-fn whole_keys_and_fixed_prefixes_together() {
-    let mut answers = 0u64;
+fn prefixes_of_fixed_length_alone_and_beside_keys() {
+    let mut answers = 0;
     for len in 0..=3u16 {
-        let transform = KeyTransform::WholeKeyAndPrefix { len };
-        each_set(|all, keys, limit| {
-            let stored = of_keys(transform, limit, keys);
-            let filter = stored.open(0);
-            for query in all {
-                let has_prefix = |prefix: &[u8]| keys.iter().any(|key| key.starts_with(prefix));
-                let is_prefix = query.len() == usize::from(len) && has_prefix(query);
-                let answer = sure(filter.may_match(Query::Key(query), |p| stored.load(p)));
-                assert_eq!(answer, keys.contains(&query) || is_prefix, "{keys:?} {query:?} {transform} {limit:?}");
-                let expected = query.get(..len.into()).is_none_or(has_prefix);
-                let answer = sure(filter.may_match(Query::Prefix(query), |p| stored.load(p)));
-                assert_eq!(answer, expected, "{keys:?} {query:?} {transform} {limit:?}");
-                answers += 2;
-            }
+        let has_entry = |keys: &[&_], query: &Vec<u8>| query.get(..len.into()).is_none_or(|prefix| has(keys, prefix));
+        answers += compare(KeyTransform::FixedPrefix { len }, |keys, query| [has_entry(keys, query); 2]);
+        answers += compare(KeyTransform::WholeKeyAndPrefix { len }, |keys, query| {
+            let is_prefix = query.len() == usize::from(len) && has(keys, query);
+            [keys.contains(&query) || is_prefix, has_entry(keys, query)]
         });
     }
-    println!("counted: {answers} answers for keys and prefixes of fixed length in one filter");
+    println!("counted: {answers} answers for prefixes of fixed length as those of a plain search");
 }
 
 /// An engine that adds whole keys and their prefixes of every length, at the keys. A prefix spans bounds, and must be
@@ -125,8 +107,7 @@ fn whole_keys_and_prefixes_of_any_length_together() {
         };
         for query in all {
             assert_eq!(ask(query, &tagged(b'k', query)), keys.contains(&query), "{keys:?} {query:?}");
-            let has_prefix = keys.iter().any(|key| key.starts_with(query));
-            assert_eq!(ask(query, &tagged(b'p', query)), has_prefix, "{keys:?} {query:?} {limit:?}");
+            assert_eq!(ask(query, &tagged(b'p', query)), has(keys, query), "{keys:?} {query:?} {limit:?}");
             answers += 2;
         }
         for key in keys {

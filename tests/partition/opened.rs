@@ -2,11 +2,11 @@
 
 use crate::harness::{Stored, Writer, exact};
 use crate::material::sized;
+use crate::ranges::build;
 use filterblock::partition::{
-    OpenedPartition, PartitionError, PartitionHandle, PartitionLimit, PartitionedFilter, PartitionedRangeFilter,
-    PartitionedRangeFilterBuilder,
+    Filter, OpenedPartition, PartitionError, PartitionHandle, PartitionLimit, PartitionedFilter, PartitionedRangeFilter,
 };
-use filterblock::range::RangeFilter;
+use filterblock::range::{RangeFilter, RangePolicy};
 use filterblock::{FilterBlock, FilterKind, KeyTransform, OpenOptions, Query};
 use std::convert::Infallible;
 use std::ops::Bound::Included;
@@ -94,7 +94,8 @@ fn any_pointer_to_an_opened_partition_may_be_returned() {
     let kept = filter.open_partition_owned(first, owned).expect("sound");
     let of_shared = filter.open_partition_owned(first, shared).expect("sound");
     let of_borrowed = filter.open_partition_owned(first, block).expect("sound");
-    assert_eq!((kept.number(), kept.filter().num_entries()), (0, 100));
+    assert_eq!((kept.number(), Filter::num_entries(kept.filter())), (0, 100));
+    assert_eq!(Filter::as_bytes(kept.filter()), block);
     assert!(kept.filter().may_contain(&key(7)));
     let counted = Rc::new(of_borrowed);
     let answers: [Answer; 4] = [
@@ -172,19 +173,9 @@ fn an_index_that_is_opened_again_takes_kept_partitions() {
 /// The same for ranges.
 #[test]
 fn opened_partitions_of_ranges_answer_as_their_bytes_do() {
-    let [ours, theirs] = [8, 9].map(|context| {
-        let policy = "range:16".parse().expect("a policy");
-        let mut builder = PartitionedRangeFilterBuilder::new(&policy, PartitionLimit::Entries(100)).expect("legal");
-        builder.set_context(context);
-        let mut file = Vec::new();
-        let mut store = |block: &[u8]| {
-            file.extend_from_slice(block);
-            Ok::<_, Infallible>((file.len() - block.len()) as u64)
-        };
-        (0..NUM_KEYS).for_each(|i| builder.add_key(&key(2 * i), &mut store).expect("in order"));
-        let index = builder.finish(&mut store).expect("an index");
-        Stored { file, index }
-    });
+    let (policy, keys): (RangePolicy, Vec<_>) =
+        ("range:16".parse().expect("legal"), (0..NUM_KEYS).map(|i| key(2 * i)).collect());
+    let [ours, theirs] = [8, 9].map(|context| build(context, policy, PartitionLimit::Entries(100), &keys));
     let [filter, others] = [(&ours, 8), (&theirs, 9)].map(|(stored, context)| {
         let options = OpenOptions::new().with_context(context);
         PartitionedRangeFilter::open(&stored.index[..], options).expect("a sound index")
@@ -198,6 +189,8 @@ fn opened_partitions_of_ranges_answer_as_their_bytes_do() {
             filter.partitions().map(open).collect()
         };
     let (opened, theirs) = (keep(&filter, &ours), keep(&others, &theirs));
+    assert_eq!(opened[0].filter().as_bytes(), Filter::as_bytes(opened[0].filter()));
+    assert!(opened.iter().all(|opened| Filter::num_entries(opened.filter()) == 100));
     let mut denied = 0;
     for i in 0..2 * NUM_KEYS {
         let (lower, upper) = (key(i), key(i + i % 3));

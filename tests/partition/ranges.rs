@@ -3,11 +3,10 @@
 use crate::assembled::repair;
 use crate::harness::{Stored, Writer, exact, strings, subset};
 use filterblock::partition::{
-    Lookup, PartitionBuildError, PartitionError, PartitionLimit, PartitionedFilter, PartitionedRangeFilter,
-    PartitionedRangeFilterBuilder,
+    Lookup, PartitionError, PartitionLimit, PartitionedFilter, PartitionedRangeFilter, PartitionedRangeFilterBuilder,
 };
 use filterblock::range::RangePolicy;
-use filterblock::{BuildError, DecodeError, KeyTransform, OpenOptions, Query};
+use filterblock::{DecodeError, KeyTransform, OpenOptions, Query};
 use std::convert::Infallible;
 use std::ops::Bound::{Excluded, Included, Unbounded};
 use std::ops::RangeBounds;
@@ -19,9 +18,14 @@ fn long() -> RangePolicy {
     RangePolicy::with_bits_per_key(200.0).expect("legal")
 }
 
-fn build<'k>(policy: RangePolicy, limit: PartitionLimit, keys: impl IntoIterator<Item = &'k Vec<u8>>) -> Stored {
+pub fn build<'k>(
+    context: u64,
+    policy: RangePolicy,
+    limit: PartitionLimit,
+    keys: impl IntoIterator<Item = &'k Vec<u8>>,
+) -> Stored {
     let mut builder = PartitionedRangeFilterBuilder::new(&policy, limit).expect("legal");
-    builder.set_context(CONTEXT).allow_empty();
+    builder.set_context(context).allow_empty();
     let mut file = Vec::new();
     let mut store = |block: &[u8]| {
         file.extend_from_slice(block);
@@ -92,7 +96,7 @@ fn every_range_of_every_set_of_short_keys() {
         for set in 0..1 << all.len() {
             let keys: Vec<_> = subset(&all, set).collect();
             for entries in 1..=3 {
-                let stored = build(long(), PartitionLimit::Entries(entries), keys.iter().copied());
+                let stored = build(CONTEXT, long(), PartitionLimit::Entries(entries), keys.iter().copied());
                 let filter = open(&stored);
                 for query in &queries {
                     denied += u64::from(check(&stored, &filter, &keys, *query));
@@ -113,7 +117,7 @@ fn partitions_of_many_keys() {
         (0..20_000).map(|i| format!("site{:03}/page{:05}", i / 200, i * 7 % 1_400).into_bytes()).collect();
     let mut keys: Vec<_> = keys.iter().collect();
     keys.sort();
-    let stored = build("range:20".parse().expect("legal"), PartitionLimit::Bytes(1024), keys.iter().copied());
+    let stored = build(CONTEXT, "range:20".parse().expect("legal"), PartitionLimit::Bytes(1024), keys.iter().copied());
     let filter = open(&stored);
     assert!((40..=60).contains(&filter.partitions().len()), "{}", filter.partitions().len());
     assert_eq!(filter.num_entries(), 20_000);
@@ -131,7 +135,7 @@ fn partitions_of_many_keys() {
 #[test]
 fn what_is_damaged_or_of_another_kind_is_an_error() {
     let keys: Vec<_> = (0..30u8).map(|i| vec![i, 1]).collect();
-    let stored = build(long(), PartitionLimit::Entries(10), &keys);
+    let stored = build(CONTEXT, long(), PartitionLimit::Entries(10), &keys);
     for at in 0..stored.file.len() {
         let mut damaged = stored.clone();
         damaged.file[at] ^= 1;
@@ -154,7 +158,7 @@ fn an_index_of_the_other_family_is_refused() {
     let keys: Vec<_> = (0..30u8).map(|i| vec![i, 1]).collect();
     let options = || OpenOptions::new().with_context(CONTEXT);
     for keys in [&keys[..], &[]] {
-        let ranges = build(long(), PartitionLimit::Entries(10), keys);
+        let ranges = build(CONTEXT, long(), PartitionLimit::Entries(10), keys);
         let mut writer = Writer::new(exact(KeyTransform::WholeKey).with_seed(0), PartitionLimit::Entries(10), CONTEXT);
         keys.iter().for_each(|key| writer.key(key).expect("in order"));
         let points = writer.finish_any().expect("an index");
@@ -185,24 +189,4 @@ fn an_index_of_the_other_family_is_refused() {
             assert_eq!(error, Err(DecodeError::WrongFamily { found: 6 }));
         }
     }
-}
-
-#[test]
-fn misuse_is_refused() {
-    let new = |limit| PartitionedRangeFilterBuilder::new(&long(), limit);
-    for limit in [PartitionLimit::Bytes(255), PartitionLimit::Entries(0)] {
-        assert!(matches!(new(limit), Err(BuildError::Setting { .. })), "{limit:?}");
-    }
-    let store = |_: &[u8]| Ok::<_, Infallible>(0);
-    let builder = || new(PartitionLimit::Entries(1)).expect("legal");
-    assert_eq!(builder().finish(store), Err(PartitionBuildError::Empty));
-    let mut unordered = builder();
-    unordered.add_key(b"b", store).expect("the first");
-    assert_eq!(unordered.add_key(b"a", store), Err(PartitionBuildError::Unordered { num_added: 1 }));
-    assert_eq!(unordered.finish(store), Err(PartitionBuildError::Failed));
-    let mut late = builder();
-    late.add_key(b"a", store).expect("the first");
-    late.add_key(b"b", store).expect("in order");
-    late.set_context(1);
-    assert_eq!(late.finish(store), Err(PartitionBuildError::LateContext { num_partitions: 1 }));
 }

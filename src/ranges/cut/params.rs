@@ -101,9 +101,7 @@ impl Params {
             ("num_groups", params.num_groups.into(), 1, num_entries),
         ])?;
         params.check_len(payload.len() as u64)?;
-        if params.num_classes > 0 {
-            params.code(payload).check(params.num_classes.into())?;
-        }
+        params.code(payload).check(params.num_classes.into())?;
         Ok(params)
     }
 

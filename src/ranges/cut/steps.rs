@@ -195,7 +195,7 @@ fn is_at_most(group: &[u8], leaf: &Stored, at: u32, ends: &mut Ends<'_>) -> bool
         // The upper bound is above the lower one, and all that the leaf begins with; or it ends before the leaf.
         return differ_at < at && upper.at(differ_at) & 1 == 1;
     }
-    let from = (at + 1).max(leaf.from);
+    let from = at.max(leaf.from);
     !matches!(leaf.compare(group, ends.upper().reach(leaf.end), from), Order::Below(_))
 }
 

@@ -3,6 +3,7 @@
 
 use super::write::{build, check};
 use super::{Groups, Params, of_span};
+use crate::hash::KeyHasher;
 use crate::random::Random;
 use crate::ranges::keys::Keys;
 use crate::ranges::query::Span;
@@ -366,4 +367,41 @@ fn keys_of_a_short_last_group_are_kept_as_others_are() {
         }
     }
     assert!(num_passing <= 2, "{num_passing}");
+}
+
+/// Texts: pages of sites, words of bytes that are twice as rare each as the one before, long runs with short ends.
+fn draw_texts(random: &mut Random, num: u64) -> Vec<Vec<u8>> {
+    let shape = random.below(3);
+    let text = |_| match shape {
+        0 => {
+            let (site, page) = (random.below(40), random.below(1 << 20));
+            std::format!("https://www.site{site}.example/{}/page-{page}.html", ["", "news", "a/b"][page as usize % 3])
+                .into()
+        }
+        1 => (0..random.below(12)).map(|_| b'a' + random.next().trailing_zeros().min(24) as u8).collect(),
+        _ => {
+            let run = std::vec![b'-'; random.below(160) as usize];
+            [&[b'x'; 3][random.below(3) as usize..], &run, &big(random.next())[..random.below(4) as usize]].concat()
+        }
+    };
+    let mut keys: Vec<Vec<u8>> = (0..num).map(text).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys
+}
+
+/// The bytes of many sets of all sizes. Another choice of the writer's is a change that the changelog lists.
+#[test]
+fn the_writer_chooses_as_it_did() {
+    let (mut random, mut digest) = (Random::new(50), 0);
+    for round in 0..200 {
+        let num = match round {
+            0..2 => 40_000,
+            _ => 1 + random.below([20, 200, 2_000, 6_000][round % 4]),
+        };
+        let keys = if round % 2 == 0 { draw(&mut random, num) } else { draw_texts(&mut random, num) };
+        let filter = Filter::new(&keys, 1.0 + random.below(120) as f64 / 4.0);
+        digest = KeyHasher::new(digest).hash(&filter.payload).get();
+    }
+    assert_eq!(digest, 0xd8c0_dfb0_d1ff_8eca);
 }

@@ -3,8 +3,8 @@
 use crate::buffer::Bytes;
 use crate::column::{Column, Data, Fixed};
 use crate::keys::{Keys, Odd};
-use crate::numpy::unit;
-use pyo3::exceptions::{PyNotImplementedError, PyTypeError, PyValueError};
+use crate::{error, numpy::unit};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 /// Returns the keys of an array, or of all chunks of a chunked one.
@@ -40,10 +40,10 @@ fn plain(array: &Bound<'_, PyAny>, type_name: &str, odd: Odd) -> PyResult<Keys> 
         "dictionary" | "run_end_encoded" => {
             let decoded = if kind == "dictionary" { dictionary(array) } else { runs(array) };
             return match decoded {
-                Err(error) if error.is_instance_of::<PyNotImplementedError>(array.py()) => {
-                    Keys::not_indexable(len, type_name, odd)
-                }
-                decoded => keys(&decoded?, odd),
+                Ok(decoded) => keys(&decoded, odd),
+                Err(error) if !error::is_of_keys(array.py(), &error) => Err(error),
+                // Arrow does not decode such values, or the indices lie.
+                Err(_) => Keys::not_indexable(len, type_name, odd),
             };
         }
         "string_view" => return cast("large_string"),

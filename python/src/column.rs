@@ -77,8 +77,7 @@ impl Column {
             && match &self.data {
                 Data::Fixed { values, width, .. } => has(values, end * width),
                 Data::Variable { offsets, width, .. } => has(offsets, (end + 1) * width),
-                Data::Scalars(values) => values.len() == self.len,
-                Data::Nulls | Data::NotIndexable => true,
+                _ => true,
             }
     }
 

@@ -62,6 +62,11 @@ pub fn of_set_build(error: SetBuildError) -> PyErr {
     }
 }
 
+/// Returns whether an exception of another library is due to the keys that it was given.
+pub fn is_of_keys(py: Python<'_>, error: &PyErr) -> bool {
+    error.is_instance_of::<PyException>(py) && !error.is_instance_of::<PyMemoryError>(py)
+}
+
 /// Returns the exception for bytes that cannot be allocated.
 pub fn memory(num_bytes: usize) -> PyErr {
     PyMemoryError::new_err(format!("no memory for {num_bytes} bytes"))

@@ -7,7 +7,7 @@ use crate::scalar::{self, Scalar};
 use crate::{arrow, error, numpy};
 use filterblock::KeyHasher;
 use filterblock_set::Value;
-use pyo3::exceptions::{PyException, PyMemoryError, PyNotImplementedError, PyTypeError};
+use pyo3::exceptions::{PyMemoryError, PyNotImplementedError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyMapping, PyMemoryView};
 use std::ops::Range;
@@ -126,9 +126,8 @@ impl Keys {
         let name = if object.hasattr("__arrow_c_stream__")? { "chunked_array" } else { "array" };
         match py.import("pyarrow")?.call_method1(name, (object,)) {
             Ok(array) => arrow::keys(&array, odd),
-            Err(error) if error.is_instance_of::<PyMemoryError>(py) => Err(error),
             // The type is the producer's own, such as integers of 128 bits.
-            Err(error) if error.is_instance_of::<PyException>(py) => Self::not_indexable(object.len()?, &dtype, odd),
+            Err(error) if error::is_of_keys(py, &error) => Self::not_indexable(object.len()?, &dtype, odd),
             Err(error) => Err(error),
         }
     }

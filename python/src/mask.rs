@@ -11,8 +11,7 @@ pub fn of<'py>(py: Python<'py>, len: usize, fill: impl FnOnce(&mut [u8])) -> PyR
         Ok(())
     })?;
     match py.import("numpy") {
-        Ok(numpy) if len > 0 => numpy.call_method1("frombuffer", (bytes, "bool")),
-        Ok(numpy) => numpy.call_method1("zeros", (0, "bool")),
+        Ok(numpy) => numpy.call_method1("frombuffer", (bytes, "bool")),
         Err(_) => py.import("builtins")?.getattr("memoryview")?.call1((bytes,))?.call_method1("cast", ("?",)),
     }
 }

@@ -102,12 +102,8 @@ fn of_fixed(data: &Bound<'_, PyAny>, kind: &str, what: Fixed, mask: Option<Bound
     let is_null = nulls(mask, if kind == "M" { Some(&data) } else { None })?;
     let validity = is_null.map(|is_null| bits(&numpy.call_method1("logical_not", (is_null,))?)).transpose()?;
     let width: usize = data.getattr("itemsize")?.extract()?;
-    // Arrays of times or of plain bytes do not export buffers.
-    let data = match kind {
-        "M" => data.call_method1("view", ("int64",))?,
-        "V" => data.call_method1("view", ("uint8",))?,
-        _ => data,
-    };
+    // Arrays of times do not export buffers.
+    let data = if kind == "M" { data.call_method1("view", ("int64",))? } else { data };
     Ok(Keys::one(len, Data::Fixed { values: Bytes::of(&data)?, width, what }, validity))
 }
 

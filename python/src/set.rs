@@ -48,7 +48,7 @@ fn part_of(at: usize, object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
     } else {
         let is_bool = object.is_instance_of::<PyBool>();
         match Scalar::of(object, Odd::Maybe)? {
-            Some(Scalar::Int(number)) if !is_bool => number.to_string().into_bytes(),
+            Some(Scalar::Int(number)) => number.to_string().into_bytes(),
             // Integers beyond 64 bits have digits, too.
             _ if object.is_instance_of::<PyInt>() && !is_bool => {
                 object.call_method0("__repr__")?.extract::<String>()?.into()

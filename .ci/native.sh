@@ -291,10 +291,11 @@ proves "Ballista" "a cluster as it is shipped finds the rows by plans that a set
 ballista_lane() { integrations/ballista/run; }
 
 proves "Python" "the wheel: its tests, its types, odd calls beside Python's sets, and the example that prunes Parquet files"
-# In the fullest tier: a million lookups of one set by eight threads, and sequences of odd calls beside Python's own sets.
+# In the fullest tier: a million lookups of one set by eight threads, more sequences of odd calls beside Python's own sets,
+# 20 s of fuzzing, and packages made twice.
 python_lane() {
   local sequences=()
-  [ "$tier" != full ] || { export FILTERBLOCK_LOOKUPS=1000000 && sequences=(20000); }
+  [ "$tier" != full ] || { export FILTERBLOCK_LOOKUPS=1000000 && sequences=(20000 20); }
   python/run "${sequences[@]}" || case $? in 3) cannot "no Python with its packages here" ;; *) return 1 ;; esac
 }
 

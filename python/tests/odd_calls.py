@@ -1,6 +1,7 @@
-"""Random sequences of calls with odd keys, beside plain sets of Python: nothing that was added may be denied.
+"""Calls with odd keys and bytes, beside plain sets of Python: nothing that was added may be denied.
 
-    python tests/odd_calls.py SEQUENCES [SEED]
+    python tests/odd_calls.py SEQUENCES [SEED]    of each sort, drawn at random
+    python tests/fuzz.py [OPTIONS]                drawn from the bytes of libFuzzer, below an instrumented build
 
 A sequence takes some values, presents them to a builder in a random form (a list, an array of NumPy or Arrow of any
 type, order, stride and mask, sliced and chunked, a column of pandas or Polars, with odd objects among them), and looks
@@ -13,9 +14,11 @@ import collections
 import datetime as dt
 import decimal
 import fractions
+import io
 import itertools
 import pickle
 import random
+import re
 import sys
 import uuid
 import zoneinfo
@@ -35,6 +38,21 @@ NEW_YORK = zoneinfo.ZoneInfo("America/New_York")  # with a summer time in 1970
 
 class Denied(Exception):
     """A key that was added, and is denied."""
+
+
+class Drawn(random.Random):
+    """Draws from the bytes of an input, in their order, and at random after the last one."""
+
+    def __init__(self, data):
+        super().__init__(len(data))
+        self.rest = io.BytesIO(data)
+
+    def getrandbits(self, count):
+        taken = self.rest.read(-(-count // 8))
+        return int.from_bytes(taken, "little") % 2**count if taken else super().getrandbits(count)
+
+    def random(self):
+        return self.getrandbits(16) / 2**16
 
 
 # Values, by what they are.
@@ -88,16 +106,9 @@ def uuids(numbers):
 
 
 VALUES = {
-    integers: "number",
-    decimals: "number",
-    texts: "text",
-    binaries: "binary",
-    uuids: "binary",
-    moments: "local_timestamp",
-    instants: "instant",
-    days: "date",
-    times: "time_of_day",
-}
+    integers: "number", decimals: "number", texts: "text", binaries: "binary", uuids: "binary", moments: "local_timestamp",
+    instants: "instant", days: "date", times: "time_of_day",
+}  # fmt: skip
 
 # Forms of a list of values; `None` among them where a form has it. A form may raise what its library raises.
 
@@ -249,7 +260,7 @@ def values_in(form):
     if isinstance(form, (pa.Array, pa.ChunkedArray)):
         return form.to_pylist()
     if isinstance(form, np.ndarray) and form.dtype.kind == "M":
-        return form.astype("M8[D]" if form.dtype == np.dtype("M8[D]") else "M8[us]").tolist()
+        return form.astype("M8[D]" if np.datetime_data(form.dtype)[0] == "D" else "M8[us]").tolist()
     if isinstance(form, pl.Series) and form.dtype not in (pl.Object, pl.Int128):
         return form.to_arrow().to_pylist()  # Polars' own iteration cuts nanoseconds
     if isinstance(form, memoryview):
@@ -361,23 +372,34 @@ def check(numbers, some, values, what):
     return count + len(mask)
 
 
+def is_named(error, form):
+    """Whether a refusal names the key, where it has a place, or the array."""
+    key = re.match(r"key (\d+), (.*?)…?, of type", str(error), re.DOTALL)
+    if key and isinstance(form, (list, tuple)):
+        return repr(form[int(key[1])]).startswith(key[2])
+    return key or re.search("array|memoryview|keys are", str(error))
+
+
 def sequence(numbers, build=fb.build):
     """One sequence. Returns the numbers of filters built and of lookups."""
     make = numbers.choice(list(VALUES))
     values = make(numbers)
     form, plain = present(numbers, values)
     what = f"{make.__name__} in {type(form)} {form!r:.300}"
-    seed = f",seed={numbers.randrange(9)}"
+    policy = f"{numbers.choice(POLICIES)},seed={numbers.randrange(9)}"
     try:
-        block = build(form, numbers.choice(POLICIES) + seed, allow_empty=numbers.random() < 0.02 and len(plain) == 0)
-    except (*REFUSALS, ImportError):
+        block = build(form, policy, allow_empty=numbers.random() < 0.02 and len(plain) == 0)
+    except (*REFUSALS, ImportError) as error:
         block = None
+        assert not isinstance(error, TypeError) or is_named(error, form), error
     num_built, num_lookups = 0, 0
     if block is not None:
-        some = fb.open(block)
+        some, there = fb.open(block), list(filter(is_there, plain))
+        if block != fb.build(there, policy, allow_empty=True):
+            raise Denied(f"another block: {what}")
         if numbers.random() < 0.1:
             some = pickle.loads(pickle.dumps(some))
-        num_built, num_lookups = 1, check(numbers, some, list(filter(is_there, plain)), what)
+        num_built, num_lookups = 1, check(numbers, some, there, what)
     if numbers.random() < 0.3:
         num_lookups += of_set(numbers, VALUES[make], values, what)
     return num_built, num_lookups
@@ -391,10 +413,15 @@ def of_set(numbers, kind, values, what):
         builder.add_file("g", 2, {})
     except REFUSALS:
         return 0
-    files = fb.FilterSet.open(builder.finish())
+    data = builder.finish()
+    if numbers.random() < 0.3:
+        builder.absorb(data)
+        data = builder.finish()
+    fetch = numbers.choice([None, lambda start, end: data[start:end]])
+    files = fb.FilterSet.fetch_index(len(data), fetch) if fetch else fb.FilterSet.open(data)
     for value in filter(is_there, plain):
         for same in equal(numbers, value):
-            if not files.may_contain("c", [same], [("f", 1), ("g", 2), ("h", 3)]).all():
+            if not files.may_contain("c", [same], [("f", 1), ("g", 2), ("h", 3)], fetch).all():
                 raise Denied(f"set, {indexed}, {what}: {same!r} of {type(same)}")
     return len(plain)
 
@@ -416,6 +443,70 @@ def of_policy(numbers):
         fits = "max=" in text
     if not fits:
         raise Denied(f"{text}: {keys}")
+
+
+def of_order(numbers):
+    """Ranges and partitions, beside a sorted list."""
+    make, size = numbers.choice([texts, binaries]), numbers.choice([256, 300, 4096])
+    values = sorted({*make(numbers), *make(numbers)})
+    blocks, index = fb.build_range_partitions(values, numbers.choice(["range:3", "range:14", "range:30"]), partition_bytes=size)
+    keys, index_of_keys = fb.build_partitions(values, numbers.choice(POLICIES), partition_bytes=size)
+    some = fb.open_partitions(index_of_keys, lambda start, end: keys[start:end])
+    filters = [fb.open_range_partitions(index, lambda start, end: blocks[start:end]), fb.open_ranges(fb.build_ranges(values))]
+    for key in values:
+        lower, upper = sorted([key, numbers.choice([key, *values, *make(numbers)])])
+        queries = [(lower, upper, True, True), (key, None, True, False), (None, key, False, True), (None, key + key[:1], False, not key)]
+        for order in filters:
+            ranges = [order.may_contain_range(a, b, lower_included=c, upper_included=d) for a, b, c, d in queries]
+            if not (key in some and all(ranges) and order.may_contain_prefix(key[: numbers.randrange(9)])):
+                raise Denied(f"{order} of {values}: {key!r} or {lower!r} to {upper!r}")
+
+
+def of_lies(numbers):
+    """A column of Arrow whose offsets lie: what has no value is refused, and *maybe*."""
+    kind, width = numbers.choice([(pa.string(), 4), (pa.large_string(), 8), (pa.binary(), 4), (pa.large_binary(), 8)])
+    data = "".join(texts(numbers)).encode()
+    offsets = [numbers.randrange(-2, len(data) + 3) for _ in range(numbers.randrange(2, 12))]
+    offsets = sorted(offsets) if numbers.random() < 0.8 else offsets
+    values = [data[start:end] if 0 <= start <= end <= len(data) else None for start, end in itertools.pairwise(offsets)]
+    if "string" in str(kind):
+        values = [text if text and text.decode(errors="ignore").encode() == text else text and None for text in values]
+    try:
+        column = pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(np.array(offsets, f"i{width}")), pa.py_buffer(data)], 0)
+    except ValueError:  # Arrow looks at the ends
+        return
+    some = fb.open(fb.build(values[::2], "bloom:14", allow_empty=True))
+    if some.may_contain_many(column).tolist() != [value in some for value in values]:
+        raise Denied(f"answers of {kind} of {offsets} in {data}")
+    try:
+        is_right = fb.build(column, "bloom:14") == fb.build(values, "bloom:14") and None not in values
+    except TypeError as error:
+        is_right = None in values and "of an array of type" in str(error)
+    if not is_right:
+        raise Denied(f"{kind} of {offsets} in {data}")
+
+
+def of_bytes(numbers):
+    """Bytes that were changed are an error, or *maybe*; other bytes are an error, or a filter."""
+    keys, builder = sorted({*binaries(numbers)}), fb.FilterSetBuilder({"c": "binary"}, 10)
+    builder.add_file("f", 1, {"c": keys})
+    blocks, index = fb.build_partitions(keys)
+    family = numbers.randrange(4)
+    whole = [lambda: fb.build(keys, numbers.choice(POLICIES)), lambda: fb.build_ranges(keys), lambda: index, builder.finish][family]()
+    read = lambda index: fb.open_partitions(index, lambda start, end: blocks[start:end])
+    changed, is_ours = bytearray(whole), numbers.random() < 0.7
+    changed[numbers.randrange(len(whole))] ^= numbers.randrange(1, 256)
+    changed = numbers.choice([changed, whole[: numbers.randrange(len(whole))]]) if is_ours else numbers.randbytes(200)
+    try:
+        some = [fb.open, fb.open_ranges, read, fb.FilterSet.open][family](changed)
+        answers = [some.may_contain("c", key, [("f", 1)])[0] if family == 3 else key in some for key in keys]
+    except fb.DecodeError:
+        return
+    if is_ours and not (family == 3 and all(answers)):
+        raise Denied(f"{bytes(changed)}, which was {whole}, of {keys}")
+
+
+CALLS = [sequence, sequence, of_policy, of_order, of_lies, of_bytes]
 
 
 def control():
@@ -441,7 +532,8 @@ def main(count, seed=46):
     for number in range(count):
         numbers = random.Random(f"{seed} {number}")
         try:
-            of_policy(numbers)
+            for call in CALLS[2:]:
+                call(numbers)
             built, lookups = sequence(numbers)
         except Denied as denied:
             sys.exit(f"sequence {number} of seed {seed}: {denied}")

@@ -2,6 +2,8 @@
 
 import datetime as dt
 import decimal
+import json
+import pathlib
 import uuid
 import zoneinfo
 
@@ -39,11 +41,8 @@ def test_values_are_found_by_what_they_are():
     # What equals a number without being one here, and what cannot be looked up, is maybe.
     for unknown in (5.0, 6.0, True, None, object(), (1, 2), 2**200, decimal.Decimal("NaN"), np.float64(6), "\ud800"):
         assert unknown in some
-    for dtype in ("int8", "int16", "int32", "int64", ">i8", ">i2"):
-        assert some.may_contain_many(np.array([5, -1, 6], dtype)).tolist() == [True, True, False]
-    for dtype in ("uint8", "uint16", "uint32", "uint64"):
+    for dtype in ("int8", "int64", ">i2", "uint8", "uint64"):
         assert some.may_contain_many(np.array([5, 6], dtype)).tolist() == [True, False]
-    assert some.may_contain_many(np.array([2**63], "uint64")).all()
     assert some.may_contain_many(memoryview(np.array([5, 6]))).tolist() == [True, False]
     assert some.may_contain_many(np.arange(12)[::-5]).tolist() == [False, False, False]
     assert some.may_contain_many(np.arange(12)[::5]).tolist() == [False, True, False]
@@ -62,12 +61,6 @@ def test_times():
     assert not some.may_contain_many(np.array([moment], "datetime64[s]")).any()
     assert some.may_contain_many(np.array(["1969-12-31", "1970-01-01"], "datetime64[D]")).tolist() == [True, False]
     assert some.may_contain_many(np.array(["NaT", "2026-01-02"], "datetime64[s]")).tolist() == [True, False]
-    for unit in ("us", "ns"):
-        assert some.may_contain_many(pa.array([moment], pa.timestamp(unit))).all()
-        assert some.may_contain_many(pa.array([zoned], pa.timestamp(unit, "Europe/Berlin"))).all()
-        assert some.may_contain_many(pa.array([dt.time(1, 2, 3, 4)], pa.time64(unit))).all()
-    assert some.may_contain_many(pa.array([dt.date(1969, 12, 31)], pa.date32())).all()
-    assert some.may_contain_many(pa.array([dt.date(1969, 12, 31)], pa.date64())).all()
 
 
 def test_dates_equal_timestamps_at_midnight():
@@ -75,44 +68,36 @@ def test_dates_equal_timestamps_at_midnight():
     for built in ["datetime64[D]", "datetime64[s]", "datetime64[ns]"]:
         some = fb.open(fb.build(days.astype(built), "fuse:fpr=0.1%"))
         for asked in ["datetime64[D]", "datetime64[ms]", "datetime64[us]"]:
-            assert some.may_contain_many(days.astype(asked)).all(), (built, asked)
+            assert some.may_contain_many(keys := days.astype(asked)).all(), (built, asked)
+            assert some.may_contain_many(pa.array(keys)).all(), (built, asked)
         assert dt.date(1970, 1, 2) in some and dt.datetime(1970, 1, 2) in some
         assert dt.datetime(1970, 1, 2, 0, 0, 1) not in some
         assert some.may_contain_many(days.astype("datetime64[us]") + np.timedelta64(1, "us")).mean() < 0.02
 
 
-WORDS = [f"word {number}" for number in range(5000)]
+def test_every_type_of_arrow():
+    moment, texts = dt.datetime(2026, 1, 2, 3, 4, 5), [["", ""], ["", "a", "ab"]]
+    numbers = {bits: [[-1, 2 ** (bits - 1) - 1], [0, 2**bits - 1]] for bits in (8, 16, 32, 64)}
+    kinds = [(numbers[bits][is_unsigned], f"{'u' * is_unsigned}int{bits}") for bits in numbers for is_unsigned in (0, 1)]
+    kinds += [(list(range(9000)), "int32"), (list(range(9000)), "int64"), ([moment.date(), dt.date(1960, 1, 1)], "date32")]
+    kinds += [([moment.date(), dt.date(1960, 1, 1)], "date64"), ([dt.time(1, 2, 3)], "time32[ms]"), ([dt.time(1, 2, 3)], "time64[us]")]
+    texts.append([f"{'aß名𝄞'[number % 4]}{number}" for number in range(9000)])
+    kinds += [(text, kind) for text in texts for kind in ("string", "large_string", "string_view")]
+    kinds += [([*map(str.encode, text)], kind) for text in texts for kind in ("binary", "large_binary", "binary_view")]
+    kinds += [([moment], "timestamp[s]"), ([dt.datetime(1999, 1, 1, tzinfo=dt.timezone.utc)], pa.timestamp("us", "Asia/Tokyo"))]
+    kinds += [([decimal.Decimal("-1.25")], kind(7, 2)) for kind in (pa.decimal32, pa.decimal64, pa.decimal128)]
+    for values, kind in kinds:
+        column = pa.array([values[-1], *values, None, None], kind)[1:-1]
+        block, other = fb.build(values), fb.open(fb.build(["other", dt.date(1999, 1, 1)], "ribbon:fpr=0.0001%"))
+        forms = [column]
+        if "string" in str(kind) or "binary" in str(kind):
+            forms.append(pa.DictionaryArray.from_arrays(pa.array([*range(len(column)), None]), column))
+        for form in forms:
+            assert fb.build(form) == block, kind
+            assert other.may_contain_many(form).tolist() == [False] * len(values) + [True] * (len(form) - len(values)), kind
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        *(list, tuple, iter, lambda words: [word.encode() for word in words]),
-        *(lambda words: np.array(words), lambda words: np.array(words, dtype=object)),
-        *(lambda words, kind=kind: pa.array(words, kind) for kind in (pa.string(), pa.large_string(), pa.string_view())),
-        lambda words: pa.array(words).dictionary_encode(),
-        lambda words: pa.chunked_array([words[:10], [], words[10:]]),
-        lambda words: pa.array(["before", *words, "after"])[1:-1],
-        *(lambda words, kind=kind: pa.array([*map(str.encode, words)], kind) for kind in (pa.binary(), pa.large_binary())),
-    ],
-)
-def test_every_form_of_text_makes_the_same_block(make):
-    block = fb.build(WORDS, "blocked:10")
-    assert fb.build(make(WORDS), "blocked:10") == block
-    some = fb.open(block)
-    mask = some.may_contain_many(make(WORDS + ["absent 1", "absent 2", "absent 3"]))
-    assert mask[:-3].all() and not mask[-3:].all()
-
-
-def test_arrow_nulls_and_slices():
-    column = pa.array([None, 1, 2, None, 4, 5, 6, None, 8, 9, None], pa.int32())
-    for start in range(12):
-        part = column[start:]
-        some = fb.open(fb.build(part, "bloom:20", allow_empty=start >= 10))
-        assert some.num_entries == len(part) - part.null_count
-        assert some.may_contain_many(part).all(), "a null is maybe"
-        present = some.may_contain_many(np.arange(100))
-        assert {key for key in part.to_pylist() if key is not None} == set(np.flatnonzero(present).tolist())
+def test_uuids_cents_and_nothing():
     uuids = [uuid.UUID(int=number) for number in range(10)]
     same = pa.array([key.bytes for key in uuids], pa.binary(16))
     assert fb.build(uuids) == fb.build(same)
@@ -120,43 +105,6 @@ def test_arrow_nulls_and_slices():
     assert fb.build(cents) == fb.build([decimal.Decimal("1.5"), 5])
     empty = [fb.build(keys, allow_empty=True) for keys in ([], pa.array([], pa.string()), np.array([]), pa.nulls(3))]
     assert len(set(empty)) == 1 and 1 not in fb.open(empty[0])
-
-
-def test_texts_of_every_length_place_and_alphabet():
-    """Batches of a column are hashed as its values are one by one."""
-    letters = ["", "a", "ß", "名", "𝄞", "user ", "x" * 300]
-    texts = [f"{letters[i % 7]}{i % 5003}{letters[i % 11 % 7]}" if i % 13 else None for i in range(9_000)]
-    values = [text for text in texts if text is not None]
-    for kind, end in ((pa.string(), len), (pa.large_string(), len), (pa.binary(), len)):
-        encode = (lambda text: text) if kind != pa.binary() else (lambda text: text and text.encode())
-        column = pa.array(map(encode, texts), kind)
-        for start, stop in ((0, 9_000), (1, 4_097), (7, 4_104), (4_095, 8_999)):
-            part = column[start:stop]
-            some = fb.open(fb.build(part, "ribbon:fpr=1%"))
-            assert some.to_bytes() == fb.build([key for key in part.to_pylist() if key is not None], "ribbon:fpr=1%")
-            asked = pa.array(map(encode, [None, *texts, "absent", "also"]), kind)[1:]
-            assert some.may_contain_many(asked).tolist() == [key in some for key in asked.to_pylist()]
-            assert some.may_contain_many(part).all()
-
-
-def test_arrays_that_lie():
-    """A text that is none has no entry, though its neighbours have one."""
-
-    def column(offsets, text, kind=pa.string(), nulls=0):
-        width = "int64" if kind == pa.large_string() else "int32"
-        buffers = [None, pa.py_buffer(np.array(offsets, width)), pa.py_buffer(text)]
-        return pa.Array.from_buffers(kind, len(offsets) - 1, buffers, nulls)
-
-    some = fb.open(fb.build(["one", "two", "größe"]))
-    for kind in (pa.string(), pa.large_string()):
-        cut = column([0, 3, 6, 9, 13], "onetwogröße".encode(), kind)
-        assert some.may_contain_many(cut).tolist() == [True, True, True, True]
-        assert some.may_contain_many(column([0, 3, 6, 11], b"onetwo\xff\xfe\xfd\xfc\xfb", kind)).all()
-        assert some.may_contain_many(column([0, 3, 6, 9], b"onesixtwo", kind)).tolist() == [True, False, True]
-        for wrong in (cut, column([0, 3, 4], b"one\xff", kind), column([0, 6, 3, 9], b"onetwosix", kind)):
-            with pytest.raises(TypeError):
-                fb.build(wrong)
-        assert some.may_contain_many(column([0, 6, 3, 9], b"sixsixsix", kind)).tolist() == [False, True, False]
 
 
 def test_columns_are_not_copied():
@@ -183,10 +131,33 @@ def test_errors_are_typed():
         fb.open(block)
     with pytest.raises(fb.MismatchError, match="seed"):
         fb.open(block, "bloom:10,seed=8", context=42)
-    for at in range(len(block)):
-        with pytest.raises(fb.DecodeError):
-            fb.open(block[:at] + bytes([block[at] ^ 1]) + block[at + 1 :], context=42)
     with pytest.raises(fb.DamagedError):
         fb.open(b"")
     assert issubclass(fb.DamagedError, fb.DecodeError) and issubclass(fb.DecodeError, fb.FilterBlockError)
     assert fb.open(bytearray(block), context=42).to_bytes() == block
+
+
+def test_classes_of_errors():
+    """Cases of the conformance kit without a key or a context."""
+    kit = pathlib.Path(__file__).parents[2] / "tests/conformance"
+    classes = {"damaged": fb.DamagedError, "newer": fb.NewerError, "mismatch": fb.MismatchError}
+    frames, count = {"block": fb.open, "range": fb.open_ranges, "set": fb.FilterSet.open}, 0
+    for case in (case for name in ("refused", "rows") for case in json.loads((kit / f"{name}.json").read_text())):
+        request, expected = case["request"], classes.get(case["reply"]["class"])
+        if expected and request["frame"] in frames and not request.keys() - {"frame", "bytes", "queries"}:
+            with pytest.raises(expected):
+                frames[request["frame"]](bytes.fromhex(request["bytes"]))
+            count += 1
+    assert count > 500
+
+
+def test_what_is_said_of_filters():
+    files = fb.FilterSet.open(data := fb.FilterSetBuilder({"id": "number"}, 10).finish(allow_empty=True))
+    some, ranges = fb.open(fb.build(range(1000), "blocked:10")), fb.open_ranges(fb.build_ranges(["a", "b"]))
+    parts = fb.open_partitions(fb.build_partitions(["a", "b"])[1], bytes), fb.open_range_partitions(fb.build_range_partitions(["a"])[1], bytes)
+    for filter, keys in ((some, 1000), (ranges, 2)):
+        assert filter.num_bytes == len(filter.to_bytes()) and filter.bits_per_key == filter.num_bytes * 8 / keys
+    assert fb.open(fb.build([], allow_empty=True)).bits_per_key is None and files.held_bytes == len(data)
+    told = [f"Filter blocked, 1000 entries, {some.num_bytes} bytes", f"RangeFilter of 2 keys, {ranges.num_bytes} bytes"]
+    told += ["PartitionedFilter of 2 keys, 1 partitions", "PartitionedRangeFilter of 1 keys, 1 partitions", "FilterSet of 0 files"]
+    assert [*map(repr, (some, ranges, *parts, files))] == [f"<filterblock.{text}>" for text in told]

@@ -31,9 +31,7 @@ BERLIN = zoneinfo.ZoneInfo("Europe/Berlin")
 
 def spent(keys):
     # An iterator that was used before.
-    keys = iter(keys)
-    collections.deque(keys, maxlen=0)
-    return keys
+    return (keys := iter(keys), collections.deque(keys, maxlen=0))[0]
 
 
 def is_refused(keys, match=None):
@@ -123,15 +121,8 @@ def test_columns_that_change_while_they_are_taken():
 
 
 def test_subclasses_of_arrays():
-    class Longer(np.ndarray):
-        def __len__(self):
-            return 10**6
-
-    class Shorter(np.ndarray):
-        def __len__(self):
-            return 2
-
-    for kind in (Longer, Shorter):
+    for length in (10**6, 2):
+        kind = type("Odd", (np.ndarray,), {"__len__": lambda self: length})
         some = fb.open(fb.build(np.arange(5).view(kind), POLICY))
         assert some.num_entries == 5 and all(number in some for number in range(5))
         assert some.may_contain_many(np.arange(5).view(kind)).tolist() == [True] * 5
@@ -198,51 +189,19 @@ def test_dimensions_order_and_format_of_buffers():
         memoryview(np.array(5)),
         memoryview(b"abcd").cast("B", (2, 2)),
     ):
-        assert is_refused(view)
+        assert is_refused(view, "a memoryview of format")
         with pytest.raises(TypeError):
             fb.FilterSetBuilder({"id": "number"}, 1000).add_file("f", 1, {"id": view})
-    for code in "bhilqHILQ":
-        same = fb.build(memoryview(array.array(code, range(6))), POLICY)
-        assert same == fb.build(array.array(code, range(6)), POLICY) == fb.build(range(6), POLICY)
     for keys in (numbers.reshape(2, 3), np.array(5), np.int64(5), np.str_("five")):
         assert is_refused(keys)
 
 
-@pytest.mark.parametrize("order", "<>=")
-def test_every_byte_order(order):
-    moments = [dt.datetime(2020, 1, 1, 12, 30), dt.datetime(2021, 5, 6)]
-    for unit in ("s", "ms", "us", "ns"):
-        times = np.array(moments, f"{order}M8[{unit}]")
-        assert fb.build(times, POLICY) == fb.build(moments, POLICY)
-        assert fb.open(fb.build(moments, POLICY)).may_contain_many(times).all()
-        with_none = np.array([*moments, None], f"{order}M8[{unit}]")
-        assert fb.build(with_none, POLICY) == fb.build(moments, POLICY)
-        builder = fb.FilterSetBuilder({"t": "local_timestamp"}, 1000)
-        assert builder.add_file("f", 1, {"t": times}) == ["t"]
-        files = fb.FilterSet.open(builder.finish())
-        assert all(files.may_contain("t", moment, [("f", 1)])[0] for moment in moments)
-        assert is_refused(times - times, "timedelta64")
-    days = np.array(moments, f"{order}M8[D]")
-    assert fb.build(days, POLICY) == fb.build([moment.date() for moment in moments], POLICY)
-    for code in ("i2", "i4", "i8", "u2", "u4", "u8"):
-        assert fb.build(np.arange(300).astype(order + code)[::-7], POLICY) == fb.build(np.arange(300)[::-7], POLICY)
-    assert fb.build(np.array(["ä", "b"], f"{order}U3"), POLICY) == fb.build(["ä", "b"], POLICY)
-
-
 def test_masked_values_are_null():
-    def masked(keys, dtype=None):
-        return np.ma.array(np.array(keys, dtype), mask=[False, True, False])
-
     absent = fb.open(fb.build([7], POLICY))
-    for keys, there in (
-        (masked([1, 2, 3]), [1, 3]),
-        (masked(["a", "b", "c"]), ["a", "c"]),
-        (masked([1, "b", 3], object), [1, 3]),
-        (masked([1, 2, 3], ">i4")[::-1], [3, 1]),
-    ):
-        assert fb.build(keys, POLICY) == fb.build(there, POLICY)
-        assert absent.may_contain_many(keys).tolist() == [False, True, False]
-    days = masked([0, 1, "NaT"], "M8[D]")
+    for keys in ([1, 2, 3], ["a", "b", "c"], np.array([1, "b", 3], object)):
+        masked = np.ma.array(keys, mask=[False, True, False])
+        assert absent.may_contain_many(masked).tolist() == [False, True, False]
+    days = np.ma.array(np.array([0, 1, "NaT"], "M8[D]"), mask=[False, True, False])
     assert fb.build(days, POLICY) == fb.build([dt.date(1970, 1, 1)], POLICY)
     assert absent.may_contain_many(days).tolist() == [False, True, True]
 
@@ -258,6 +217,7 @@ def test_arrays_without_entries_name_their_type():
         (np.array([1], "M8[25s]"), r"datetime64\[25s\]"),
         (np.array([5], ml_dtypes.bfloat16), "bfloat16"),  # of the kind of plain bytes
         (np.array([5], ml_dtypes.int4), "int4"),
+        (np.zeros(2, "V0"), "V0"),
         (record, "'a'"),
         (record.view(np.recarray), "'a'"),
         (pa.array([1.5]), "double"),
@@ -265,6 +225,9 @@ def test_arrays_without_entries_name_their_type():
         (pa.array([[1]]), "list"),
         (pa.array([{"a": 1}]), "struct"),
         (pa.array([dt.timedelta(1)]), "duration"),
+        (pa.array([b""], pa.binary(0)), "fixed_size_binary"),
+        (pa.DictionaryArray.from_arrays([0, 9], ["a"], safe=False), "dictionary"),
+        (pa.RunEndEncodedArray.from_arrays([1, 2], pa.array(["a", "b"]).dictionary_encode()), "run_end_encoded"),
         (pa.chunked_array([[1.5], [2.5]]), "double"),
         (pa.array([decimal.Decimal("1.5")], pa.decimal256(50, 1)), "decimal256"),
         (pl.Series([1.5]), "double"),
@@ -282,6 +245,9 @@ def test_arrays_without_entries_name_their_type():
         assert fb.FilterSetBuilder({"id": "number"}, 1000).add_file("f", 1, {"id": keys}) == []
 
 
+DATES = pa.array([1, 10**17], pa.int64()).cast(pa.date64())  # neither has a whole number of days that fits
+
+
 def test_keys_without_entries_are_named():
     class Odd:
         def __repr__(self):
@@ -296,26 +262,49 @@ def test_keys_without_entries_are_named():
         ([2**200], "of type int"),
         ([decimal.Decimal("NaN")], "NaN.* of type decimal.Decimal"),
         (["\ud800"], "of type str"),
+        *(([key], "of type") for key in (dt.time(1, tzinfo=dt.timezone.utc), memoryview(array.array("b", b"ab")), np.str_("a\0"))),
         (np.array([1, 2.5, "c"], object), "key 1, 2.5"),
-        (np.array([2**40], "M8[D]"), "key 0.*datetime64"),
-        (pa.array([1, 10**17], pa.int64()).cast(pa.date64()), "key 0 of an array of type date64"),
+        (np.array([0] * 4500 + [2**40], "M8[D]"), "key 4500, .*of type numpy.datetime64"),
+        (DATES, "key 0 of an array of type date64"),
+        (pd.Series(DATES, dtype=pd.ArrowDtype(DATES.type)), "key 0 of an array of type date64"),
     ):
         assert is_refused(keys, match)
+
+
+def test_producers_that_fail():
+    for error, raised in ((MemoryError, MemoryError), (KeyboardInterrupt, KeyboardInterrupt), (OSError, TypeError)):
+
+        class Producer:
+            def __arrow_c_stream__(self, schema=None):
+                raise error
+
+            def __len__(self):
+                return 3
+
+        with pytest.raises(raised):
+            fb.build(Producer())
+
+
+def test_buffers_that_are_too_short():
+    """As a damaged file of Arrow states them; pyarrow does not look."""
+    for column in (pa.array([1, None, 3] * 33), pa.array(["a", None, "b"] * 33), pa.array([b"a"] * 99, pa.large_binary())):
+        with pa.ipc.new_stream(sink := pa.BufferOutputStream(), pa.schema([("a", column.type)])) as writer:
+            writer.write_batch(pa.record_batch([column], ["a"]))
+        read = lambda data: pa.ipc.open_stream(data).read_all()["a"].chunk(0)
+        whole = sink.getvalue().to_pybytes()
+        sizes = [buffer.size.to_bytes(8, "little") for buffer in read(whole).buffers()[:2] if buffer]
+        assert fb.build(read(whole)[1:], POLICY) == fb.build(column, POLICY)
+        for size in sizes:
+            changed = whole.replace(size, bytes([size[0] - 1]) + size[1:], 1)
+            for short in (read(changed), read(changed)[1:]):
+                with pytest.raises(ValueError, match="ends before"):
+                    fb.build(short)
 
 
 # Values that are equal, and values that are not.
 
 
-class Colour(enum.IntEnum):
-    RED = 5
-
-
-class Name(enum.StrEnum):
-    RED = "red"
-
-
-class Plain(enum.Enum):
-    RED = 5
+Colour, Name, Id = enum.IntEnum("Colour", {"RED": 5}), enum.StrEnum("Name", {"RED": "red"}), type("Id", (int,), {})
 
 
 class Caseless(str):
@@ -334,12 +323,10 @@ class Modulo(int):
         return hash(int(self) % 10)
 
 
-class Id(int):
-    """As int."""
-
-
+# Those of which no filter is built.
+WITHOUT = (float, complex, bool, np.floating, np.bool_, np.ndarray, fractions.Fraction, Caseless, Modulo, pa.DoubleScalar)
 GROUPS = [
-    [5, Colour.RED, Id(5), np.int8(5), np.uint64(5), np.longlong(5), np.intc(5), decimal.Decimal("5.00"), 5.0, pa.scalar(5)],
+    [5, Colour.RED, Id(5), np.int8(5), np.uint64(5), np.longlong(5), np.intc(5), decimal.Decimal("5.00"), 5.0, pa.scalar(5), pa.scalar(5, pa.uint64())],
     [fractions.Fraction(5), 5 + 0j, np.float32(5), np.array(5), pa.scalar(5.0), 5],
     [1, True, np.True_, 1.0],
     ["red", Name.RED, np.str_("red"), Caseless("RED"), Caseless("red"), pa.scalar("red"), pl.Series(["red"])[0]],
@@ -348,16 +335,13 @@ GROUPS = [
     [2**100, decimal.Decimal(2**100), 10**0 * 2**100],
     [10**30, decimal.Decimal("1E+30"), decimal.Decimal("1.0E+30")],
     [10**40, decimal.Decimal("1E+40")],
-    [-5, decimal.Decimal("-5.0"), np.int16(-5)],
+    [-5, decimal.Decimal("-5.0"), np.int16(-5), pa.scalar(decimal.Decimal("-5.00"))],
     [0, decimal.Decimal("-0.00"), decimal.Decimal("0E+20"), 0.0, False],
     [dt.datetime(2020, 1, 1), pd.Timestamp("2020-01-01"), np.datetime64("2020-01-01T00:00:00"), np.datetime64("2020-01-01")],
+    [pa.scalar(dt.datetime(2020, 1, 1)), dt.datetime(2020, 1, 1)],
     [dt.date(2020, 1, 1), np.datetime64("2020-01-01"), np.datetime64("2020-01-01T00", "ns"), pa.scalar(dt.date(2020, 1, 1))],
-    [
-        dt.datetime(2020, 1, 1, tzinfo=dt.timezone.utc),
-        pd.Timestamp("2020-01-01", tz="UTC"),
-        pd.Timestamp("2020-01-01T09:00", tz="Asia/Tokyo"),
-        pa.scalar(dt.datetime(2020, 1, 1, tzinfo=dt.timezone.utc)),
-    ],
+    [dt.datetime(2020, 1, 1, tzinfo=dt.timezone.utc), pd.Timestamp("2020-01-01", tz="UTC"), pd.Timestamp("2020-01-01T09", tz="Asia/Tokyo")],
+    [pa.scalar(dt.datetime(2020, 1, 1, tzinfo=dt.timezone.utc)), dt.datetime(2020, 1, 1, tzinfo=dt.timezone.utc)],
     # An hour that comes twice: Python compares times of one zone without their folds.
     [dt.datetime(2026, 10, 25, 2, 30, tzinfo=BERLIN), dt.datetime(2026, 10, 25, 2, 30, tzinfo=BERLIN, fold=1)],
     [pd.Timestamp("2020-01-01T00:00:00.000000001"), np.datetime64("2020-01-01T00:00:00.000000001")],
@@ -373,6 +357,7 @@ def test_equal_values_have_equal_entries_or_none(group):
         try:
             some = fb.open(fb.build([stored], POLICY))
         except TypeError:
+            assert isinstance(stored, WITHOUT) or stored != stored or stored == 10**40 or getattr(stored, "fold", 0) or getattr(stored, "format", "") == "b"
             continue
         built += 1
         assert [query for query in group if query not in some] == []
@@ -384,6 +369,7 @@ def test_missing_values_are_null():
     for missing in (None, pd.NaT, pd.NA, np.datetime64("NaT")):
         assert fb.build([5, missing], POLICY) == fb.build([5], POLICY)
         assert missing in fb.open(fb.build([5], POLICY))
+    assert pd.Timestamp("2020-01-01", tz="UTC") not in fb.open(fb.build([dt.date(2020, 1, 1)], POLICY))
 
 
 def test_columns_of_pandas_and_polars():
@@ -391,21 +377,12 @@ def test_columns_of_pandas_and_polars():
     plain = fb.build(["red", "green"], POLICY)
     for column in (
         pd.Series(texts),
-        pd.Series(texts, dtype=object),
         pd.Series(texts, dtype="category"),
-        pd.Series(texts, dtype="string"),
         pd.Series(texts, index=[9, 8, 8, 7]),
-        pd.Index(texts),
         pd.Categorical(texts),
-        pl.Series(texts),
-        pl.Series(texts, dtype=pl.Categorical),
-        pl.Series(texts, dtype=pl.Enum(["red", "green", "blue"])),
         pl.DataFrame({"a": texts})["a"],
-        pa.array(texts).dictionary_encode(),
-        pa.array(texts, pa.string_view()),
         pa.DictionaryArray.from_arrays(pa.array([1, None, 0, 1]), pa.array(["green", "red", None], pa.string_view())),
         pa.DictionaryArray.from_arrays([9, 1, 3, 0, 1, 9], pa.array(["green", "red", "x", None], pa.string_view()).cast("string"), safe=False)[1:5],
-        pa.RunEndEncodedArray.from_arrays([1, 2, 3, 4], texts),
     ):
         assert fb.build(column, POLICY) == plain, column
         assert fb.open(plain).may_contain_many(column).all()
@@ -414,12 +391,7 @@ def test_columns_of_pandas_and_polars():
     for column in (
         pd.Series([1, None, 3], dtype="Int64"),
         pd.Series([1, None, 3], dtype="int32[pyarrow]"),
-        pd.Series([1, None, 3], dtype=object),
-        pl.Series([1, None, 3]),
-        pl.Series([1, 2, 3])[::2],
         pl.Series([decimal.Decimal(1), None, decimal.Decimal("3.00")]),
-        pa.array([1, None, 3], pa.decimal64(5, 0)),
-        pa.array([1, None, 3], pa.decimal32(5, 0)),
     ):
         assert fb.build(column, POLICY) == numbers, column
     moments = [pd.Timestamp("2020-01-01T12:00"), pd.NaT]
@@ -433,8 +405,7 @@ def test_columns_of_pandas_and_polars():
         assert mixed[1] in fb.open(fb.build(mixed, POLICY))
     uuids = pa.ExtensionArray.from_storage(pa.uuid(), pa.array([bytes(range(16))], pa.binary(16)))
     assert uuids[0].as_py() in fb.open(fb.build(uuids, POLICY)) and uuids[0] in fb.open(fb.build(uuids, POLICY))
-    bool8 = pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1, 0], pa.int8()))
-    assert is_refused(bool8, "bool8")
+    assert is_refused(pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1, 0], pa.int8())), "bool8")
 
 
 # Identities, policies, keys, contexts.
@@ -497,12 +468,10 @@ def test_pickles_and_copies():
     some = fb.open(fb.build(range(1000), context=42), context=42)
     for same in (pickle.loads(pickle.dumps(some)), copy.copy(some), copy.deepcopy(some)):
         assert same.to_bytes() == some.to_bytes() and all(number in same for number in range(1000))
-    for protocol in range(3, pickle.HIGHEST_PROTOCOL + 1):  # before, bytes are written as text
-        data = bytearray(pickle.dumps(some, protocol))
-        at = data.index(some.to_bytes()[-9:])
-        data[at] ^= 1
-        with pytest.raises(fb.DamagedError):
-            pickle.loads(data)
+    data = bytearray(pickle.dumps(some))
+    data[data.index(some.to_bytes()[-9:])] ^= 1
+    with pytest.raises(fb.DamagedError):
+        pickle.loads(data)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are Linux's")

@@ -54,17 +54,7 @@ def test_bounds():
 
 def test_every_form_of_ordered_keys():
     plain = fb.build_ranges(WORDS)
-    for form in (
-        tuple(WORDS),
-        iter(WORDS),
-        [word.encode() for word in WORDS],
-        pa.array(WORDS),
-        pa.array(WORDS, pa.string_view()),
-        pa.chunked_array([WORDS[:9], WORDS[9:]]),
-        np.array(WORDS),
-        np.array(WORDS, object),
-        [*WORDS, None],
-    ):
+    for form in (iter(WORDS), [word.encode() for word in WORDS], pa.array(WORDS), np.array(WORDS), [*WORDS, None]):
         assert fb.build_ranges(form) == plain
     numbers = [0, 1, 256, 65_536, 2**63, 2**64 - 256]
     encoded = [number.to_bytes(8, "big") for number in numbers]
@@ -86,6 +76,8 @@ def test_what_is_refused(build):
     for keys in ([1], ["a", 5], np.arange(3), [1.5], "text", {"a": 1}, pa.table({"a": ["b"]}), np.array(["2020"], "M8[D]")):
         with pytest.raises(TypeError):
             build(keys)
+    with pytest.raises(TypeError, match="key 2 is neither text nor bytes"):
+        build(["a", "b", 5, 6])
     for policy in ("tree:10", "", "range:fpr=1%", "ribbon:fpr=1%,transform=row"):
         with pytest.raises(fb.PolicyError):
             build(["a"], policy)
@@ -123,9 +115,6 @@ def test_ranges_are_checked_and_pickled():
         fb.open(block, context=42)
     with pytest.raises(fb.MismatchError):
         fb.open_ranges(fb.build(WORDS))
-    for at in range(0, len(block), 211):
-        with pytest.raises(fb.DecodeError):
-            fb.open_ranges(block[:at] + bytes([block[at] ^ 1]) + block[at + 1 :], context=42)
 
 
 @pytest.mark.parametrize("secret_key", [None, bytes(range(16))])

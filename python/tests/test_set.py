@@ -1,7 +1,5 @@
 """Sets of the filters of many files."""
 
-import random
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -139,23 +137,8 @@ def test_two_writers_append():
     assert sorted(fb.FilterSet.open(builder.finish()).files) == sorted(FILES[:12])
 
 
-def test_damage():
-    data, numbers = make(), random.Random(35)
-    opened = damaged = 0
-    for _ in range(300):
-        at = numbers.randrange(len(data))
-        changed = data[:at] + bytes([data[at] ^ 1 << numbers.randrange(8)]) + data[at + 1 :]
-        try:
-            files = fb.FilterSet.open(changed)
-        except fb.DecodeError:
-            continue
-        opened += 1
-        assert all(files.may_contain("id", number, FILES)[number] for number in range(20))
-        assert all(files.may_contain("word", f"{number} 7", FILES)[number] for number in range(20))
-        bad = files.take_bad_units()
-        damaged += len(bad)
-        assert len(bad) <= 1 and files.take_bad_units() == []
-    assert opened > 200 and damaged > 10
+def test_what_is_not_read():
+    data = make()
     with pytest.raises(OSError):
         fb.FilterSet.fetch_index(len(data), lambda start, end: (_ for _ in ()).throw(OSError("no network")))
     with pytest.raises(fb.MismatchError):

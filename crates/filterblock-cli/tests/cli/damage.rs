@@ -23,9 +23,7 @@ fn a_flipped_byte_anywhere_is_found() {
         let place = Place::with_block(kind);
         let block = place.read("t.fb");
         for at in [0, 8, 9, 12, 16, 24, 32, 40, 52, 60, 64, block.len() / 2, block.len() - 1] {
-            let mut bytes = block.clone();
-            bytes[at] ^= 0x10;
-            place.write("bad.fb", bytes);
+            place.write("bad.fb", flipped(&block, at));
             place.expect_failure(3, "verify bad.fb");
         }
     }
@@ -34,11 +32,10 @@ fn a_flipped_byte_anywhere_is_found() {
 #[test]
 fn a_damaged_payload_is_reported_with_both_digests() {
     let place = Place::with_block("bloom");
-    let mut bytes = place.read("t.fb");
-    bytes[700] ^= 1;
-    place.write("bad.fb", &bytes);
+    let block = place.read("t.fb");
+    place.write("bad.fb", flipped(&block, 700));
     let message = refused(&place, "bad.fb");
-    let start = format!("bad.fb: filter block at offset 0 ({} bytes, bloom v1): payload digest stored 0x", bytes.len());
+    let start = format!("bad.fb: filter block at offset 0 ({} bytes, bloom v1): payload digest stored 0x", block.len());
     assert!(message.starts_with(&start), "{message}");
     let next =
         ". Filter ignored: lookups stay correct but slower. To replace it, build a block from the keys of its table";
@@ -48,9 +45,7 @@ fn a_damaged_payload_is_reported_with_both_digests() {
 #[test]
 fn a_damaged_header_is_not_trusted_for_the_kind() {
     let place = Place::with_block("golomb");
-    let mut bytes = place.read("t.fb");
-    bytes[20] ^= 1;
-    place.write("bad.fb", &bytes);
+    place.write("bad.fb", flipped(&place.read("t.fb"), 20));
     let message = refused(&place, "bad.fb");
     assert!(message.contains("bytes): header checksum stored 0x"), "{message}");
 }
@@ -78,26 +73,13 @@ fn a_file_of_another_program_is_not_to_be_written_over() {
     assert!(message.contains("not a filter block") && !message.contains("--output"), "{message}");
 }
 
-/// CRC-32 (IEEE), bit by bit, masked as a header's.
-pub fn header_crc(bytes: &[u8]) -> u32 {
-    let mut crc = !0u32;
-    for &byte in bytes {
-        crc ^= u32::from(byte);
-        for _ in 0..8 {
-            crc = (crc >> 1) ^ (0xedb8_8320 & (crc & 1).wrapping_neg());
-        }
-    }
-    (!crc).rotate_right(15).wrapping_add(0xa282_ead8)
-}
-
 #[test]
 fn newer_blocks_are_distinguished_from_damaged_ones() {
     let place = Place::with_block("blocked");
     for (at, value, part) in [(8, 2, "format version 2 is newer"), (9, 99, "filter kind 99"), (10, 7, "hash id 7")] {
         let mut bytes = place.read("t.fb");
         bytes[at] = value;
-        let crc = header_crc(&bytes[..60]);
-        (0..4).for_each(|i| bytes[60 + i] = (crc >> (8 * i)) as u8);
+        repair_crc(&mut bytes, 0);
         place.write("new.fb", bytes);
         let message = refused(&place, "new.fb");
         assert!(message.contains(part) && message.contains("newer filterblock"), "{message}");

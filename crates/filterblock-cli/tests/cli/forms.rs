@@ -61,10 +61,8 @@ fn rows_and_prefixes_are_entries() {
         ("whole-key+prefix:4", "key-7", "maybe", 0),
         ("whole-key+prefix:4", "key-", "maybe", 0),
     ] {
-        let output =
-            place.run(&format!("build --kind fuse --fpr 0.01% --transform {transform} --output t.fb keys.txt"));
-        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-        let warning = stderr(&output);
+        let line = format!("build --kind fuse --fpr 0.01% --transform {transform} --output t.fb keys.txt");
+        let (_, warning) = ended(0, &place.run(&line));
         assert_eq!(warning.contains("1 of 1001 keys have no prefix that is an entry"), num_short == 1, "{warning}");
         assert_eq!(place.json(0, "inspect t.fb --json")["transform"], transform);
         let code = if answer == "no" { 1 } else { 0 };
@@ -187,14 +185,12 @@ fn a_partitioned_filter_in_one_file_is_queried_shown_and_verified() {
             );
             num_queried += 1;
         }
-        let mut bytes = [&partitions[..], &index].concat();
-        bytes[70] ^= 1;
-        place.write("bad.fb", &bytes);
+        let bad = flipped(&[&partitions[..], &index].concat(), 70);
+        place.write("bad.fb", &bad);
         let message = place.run(&format!("verify bad.fb {flags}"));
         let message = crate::stderr(&message);
         assert!(message.contains("Partition 0 ignored: lookups of its keys stay correct but slower"), "{message}");
-        bytes[partitions.len() + 66] ^= 1;
-        place.write("bad.fb", &bytes);
+        place.write("bad.fb", flipped(&bad, partitions.len() + 66));
         let message = place.expect_failure(3, &format!("verify bad.fb {flags}"));
         let expected = format!("bad.fb: index of partitions at offset {}: payload digest stored", partitions.len());
         assert!(message.starts_with(&expected), "{message}");

@@ -32,17 +32,3 @@ fn the_block_never_contains_the_hash_key() {
     assert!(message.contains("hash function expected SipHash under a secret key, found XXH3 with a seed"), "{message}");
     assert!(message.contains("hashed without a secret key"), "{message}");
 }
-
-#[test]
-fn files_that_hold_no_hash_key_are_refused() {
-    let place = Place::with_block("bloom");
-    place.write("short", "0123456789abcde");
-    place.write("digits", "000102030405060708090a0b0c0d0e0g");
-    for name in ["short", "digits"] {
-        let message = place.expect_failure(2, &format!("query t.fb --hash-key-file {name} key-1"));
-        assert!(message.contains(name) && message.contains("expected 16 bytes or 32 hexadecimal digits"), "{message}");
-    }
-    let message = place.expect_failure(4, "query t.fb --hash-key-file nowhere key-1");
-    assert!(message.contains("nowhere: cannot read the hash key"), "{message}");
-    place.expect_failure(2, "build --kind bloom --seed 1 --hash-key-file short --output x.fb keys.txt");
-}

@@ -26,7 +26,6 @@ mod thin;
 mod verify;
 mod whole;
 
-use crate::damage::header_crc;
 use filterblock::range::RangePolicy;
 use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy, KeyTransform};
 use filterblock_kv::{Store, StoreOptions};
@@ -37,6 +36,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use tempfile::TempDir;
+use testkit::assembled::{repair, repair_crc};
 
 const KINDS: [&str; 5] = ["bloom", "blocked", "golomb", "ribbon", "fuse"];
 
@@ -185,6 +185,13 @@ fn commands(message: &str) -> Vec<String> {
 fn spread_cells(count: u64, value_len: usize) -> String {
     let row = |i: u64| filterblock::KeyHasher::new(0).hash(i.to_string().as_bytes()).get();
     (0..count).map(|i| format!("row-{:016x}\tcolumn\t{:0value_len$}\n", row(i), 0)).collect()
+}
+
+/// The bytes with one bit changed.
+fn flipped(bytes: &[u8], at: usize) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    bytes[at] ^= 1;
+    bytes
 }
 
 fn lines(prefix: &str, count: u32) -> String {

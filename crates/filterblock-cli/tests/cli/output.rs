@@ -33,9 +33,7 @@ fn the_names_of_standard_output_are_those_of_a_dash() {
             assert!(stderr(&output).starts_with(&format!("{name}: golomb, 1000 distinct entries, ")));
         }
     }
-    let output = place.shell("mkfifo fifo; $FB build --output fifo keys.txt");
-    let message = stderr(&output);
-    assert_eq!(output.status.code(), Some(4));
+    let (_, message) = ended(4, &place.shell("mkfifo fifo; $FB build --output fifo keys.txt"));
     assert!(message.contains("not a regular file") && message.contains("with --output -, and send"), "{message}");
     let output = place.shell("$FB build --kind golomb --seed 0 --output /dev/fd/3 keys.txt 3>&1 | cat");
     assert!(output.stdout.is_empty() && stderr(&output).contains("not a regular file"), "{}", stderr(&output));

@@ -133,10 +133,8 @@ fn bounds_in_reverse_order_are_maybe_and_reported() {
         "--in r.fb --from 9 --to 10",
         "c.fb --context 7 --from 9 --to 10",
     ] {
-        let output = place.run(&format!("query {flags}"));
-        let message = stderr(&output);
-        assert_eq!(output.status.code(), Some(0), "{flags}");
-        assert!(output.stdout.starts_with(b"maybe\t"), "{flags}");
+        let (answer, message) = ended(0, &place.run(&format!("query {flags}")));
+        assert!(answer.starts_with("maybe\t"), "{flags}");
         assert!(
             message.starts_with("--from \"9\" is not before the end of the range, \"10\". No key is between"),
             "{message}"
@@ -144,9 +142,8 @@ fn bounds_in_reverse_order_are_maybe_and_reported() {
         assert!(message.contains("the answer is 'maybe'") && message.lines().count() == 1, "{message}");
         let [command] = &commands(&message)[..] else { panic!("{message}") };
         assert!(command.contains("--from=10 --to-including=9"), "{command}");
-        let followed = place.follow(command);
-        assert_eq!((followed.status.code(), stderr(&followed).as_str()), (Some(0), ""), "{command}");
-        assert!(followed.stdout.ends_with(b"10\t9\n"));
+        let (answer, message) = ended(0, &place.follow(command));
+        assert!(answer.ends_with("10\t9\n") && message.is_empty(), "{command}: {message}");
     }
     // The bounds are quoted as a shell takes them.
     let message = stderr(&place.command(["query", "r.fb", "--from", "it's", "--to=-x y"]).output().unwrap());
@@ -249,9 +246,7 @@ fn verify_finds_missing_keys_and_damage() {
     assert_eq!((&report["keys_asked"], &report["keys_missing"]), (&1000.into(), &0.into()));
     let block = place.read("r.fb");
     for at in [0, 8, 9, 24, 32, 40, 52, 60, 64, block.len() / 2, block.len() - 1] {
-        let mut bytes = block.clone();
-        bytes[at] ^= 0x10;
-        place.write("bad.fb", bytes);
+        place.write("bad.fb", flipped(&block, at));
         let message = place.expect_failure(3, "verify bad.fb");
         assert_eq!(place.expect_failure(3, "query bad.fb --from a"), message);
         assert_eq!(place.expect_failure(3, "inspect bad.fb"), message);

@@ -10,11 +10,6 @@ fn with_files() -> (Place, Vec<String>) {
     place.expect(0, "fill db --rows-only keys.txt --kind bloom");
     place.expect(0, "rebuild db");
     let block = place.read("t.fb");
-    let damaged = |at: usize| {
-        let mut bytes = block.clone();
-        bytes[at] ^= 1;
-        bytes
-    };
     place.expect(0, "build --compact-frame --seed 1 --transform whole-key --output frame.cf keys.txt");
     place.write("text.txt", "precious\n");
     place.write("picture.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
@@ -23,9 +18,9 @@ fn with_files() -> (Place, Vec<String>) {
     place.write("long.fb", [&block[..], b"+"].concat());
     place.write("short.fb", &block[..block.len() - 1]);
     place.write("header.fb", &block[..64]);
-    place.write("payload.fb", damaged(100));
-    place.write("checksum.fb", damaged(20));
-    place.write("newer.fb", damaged(5));
+    place.write("payload.fb", flipped(&block, 100));
+    place.write("checksum.fb", flipped(&block, 20));
+    place.write("newer.fb", flipped(&block, 5));
     place.write("read-only.fb", &block);
     fs::set_permissions(place.path("read-only.fb"), fs::Permissions::from_mode(0o444)).unwrap();
     symlink("text.txt", place.path("link")).unwrap();

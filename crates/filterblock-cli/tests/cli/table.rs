@@ -17,10 +17,15 @@ fn with_table() -> Place {
         store.put(row.as_bytes(), b"a", b"value").unwrap();
         store.put(row.as_bytes(), b"b", &[0xaa; 100]).unwrap();
     }
+    copy_table(&place, &store);
+    place
+}
+
+/// Flushes the store, and copies its only table.
+fn copy_table(place: &Place, store: &Store) {
     store.flush().unwrap();
     let [table] = &store.stats().tables[..] else { panic!("one table") };
     std::fs::copy(place.path("store").join(&table.file), place.path("table.sst")).unwrap();
-    place
 }
 
 fn filters(place: &Place) -> Vec<Value> {
@@ -75,9 +80,7 @@ fn verify_checks_every_cell() {
 fn a_damaged_filter_is_named_with_its_offset() {
     let place = with_table();
     let offset = filters(&place)[1]["offset"].as_u64().unwrap();
-    let mut file = place.read("table.sst");
-    file[offset as usize + 100] ^= 1;
-    place.write("table.sst", file);
+    place.write("table.sst", flipped(&place.read("table.sst"), offset as usize + 100));
     let start = format!("table.sst: filter block at offset {offset} (");
     let message = place.expect_failure(3, "verify table.sst");
     assert!(message.starts_with(&start) && message.contains("golomb v1): payload digest stored 0x"), "{message}");
@@ -95,9 +98,7 @@ fn damaged_cells_and_structure_are_found() {
     let file = place.read("table.sst");
     // The middle of the first data block, and the footer's fields.
     for at in [2000, file.len() - 4096 + 40] {
-        let mut bytes = file.clone();
-        bytes[at] ^= 1;
-        place.write("bad.sst", bytes);
+        place.write("bad.sst", flipped(&file, at));
         let message = place.expect_failure(3, "verify bad.sst");
         assert!(message.starts_with("bad.sst: at offset ") && message.contains("checksum stored"), "{message}");
     }
@@ -120,9 +121,7 @@ fn with_partitioned_table() -> Place {
     for row in 0..3000 {
         store.put(format!("row-{row:05}").as_bytes(), b"a", b"value").unwrap();
     }
-    store.flush().unwrap();
-    let [table] = &store.stats().tables[..] else { panic!("one table") };
-    std::fs::copy(place.path("store").join(&table.file), place.path("table.sst")).unwrap();
+    copy_table(&place, &store);
     place
 }
 
@@ -185,9 +184,7 @@ fn check_damage(place: &Place, sound: &[u8], which: usize, purpose: &str) {
     let partitions: Vec<usize> = (start..end).step_by(64).filter(is_block).collect();
     assert_eq!(partitions.len(), number("num_partitions"));
     for (i, at) in partitions.iter().enumerate() {
-        let mut bytes = sound.to_vec();
-        bytes[at + 100] ^= 1;
-        place.write("table.sst", bytes);
+        place.write("table.sst", flipped(sound, at + 100));
         let start = format!("table.sst: filter block at offset {at} (");
         let part = format!("Partition {i} of the {purpose} filter ignored: lookups of its keys stay correct");
         for line in ["verify table.sst", "inspect table.sst --json"] {
@@ -201,17 +198,12 @@ fn check_damage(place: &Place, sound: &[u8], which: usize, purpose: &str) {
     }
     // The index, which costs the whole filter.
     let index_at = end - number("index_len_bytes");
-    let mut bytes = sound.to_vec();
-    bytes[index_at + 70] ^= 1;
-    place.write("table.sst", bytes);
+    place.write("table.sst", flipped(sound, index_at + 70));
     let message = place.expect_failure(3, "verify table.sst");
     assert!(message.starts_with(&format!("table.sst: index of partitions at offset {index_at} (")), "{message}");
     assert!(message.contains("Filter ignored: lookups stay correct but slower."), "{message}");
     // Cells are still checked, and probe what is left.
-    let mut bytes = sound.to_vec();
-    bytes[partitions[0] + 100] ^= 1;
-    bytes[2000] ^= 1;
-    place.write("table.sst", bytes);
+    place.write("table.sst", flipped(&flipped(sound, partitions[0] + 100), 2000));
     let message = place.expect_failure(3, "verify table.sst");
     assert_eq!(message.lines().count(), 2, "{message}");
 }
@@ -252,13 +244,9 @@ fn tables_are_read_without_their_manifest() {
                     {\"row\":\"row-00007\",\"column\":\"b\",\"deleted\":true}\n";
     assert_eq!(json, expected);
     // A damaged block costs its own cells.
-    let mut bytes = place.read(&table);
-    bytes[4096 + 100] ^= 1;
-    place.write(&table, bytes);
-    let output = place.run(&format!("scan {table}"));
-    assert_eq!(output.status.code(), Some(3));
-    assert!(stderr(&output).starts_with(&format!("{table}: at offset 4096: ")), "{}", stderr(&output));
-    let printed = String::from_utf8(output.stdout).unwrap();
+    place.write(&table, flipped(&place.read(&table), 4096 + 100));
+    let (printed, message) = ended(3, &place.run(&format!("scan {table}")));
+    assert!(message.starts_with(&format!("{table}: at offset 4096: ")), "{message}");
     let num_printed = printed.lines().count();
     assert!((700..950).contains(&num_printed) && printed.ends_with("row-00499\tb\t\\N\n"), "{num_printed}");
     assert!(printed.lines().all(|line| cells.contains(line)));

@@ -2,6 +2,7 @@
 
 use crate::*;
 
+/// With keys, the observed rate matches the prediction.
 #[test]
 fn intact_blocks_pass() {
     for kind in KINDS {
@@ -10,13 +11,7 @@ fn intact_blocks_pass() {
         assert!(text.starts_with(&format!("t.fb: ok: {kind} v1, 1000 entries, ")), "{text}");
         let report = place.json(0, "verify t.fb --json");
         assert_eq!((&report["ok"], &report["num_entries"]), (&true.into(), &1000.into()));
-    }
-}
 
-#[test]
-fn with_keys_the_observed_rate_matches_the_prediction() {
-    for kind in KINDS {
-        let place = Place::with_block(kind);
         let report = place.json(0, "verify t.fb --keys keys.txt --json");
         assert_eq!((&report["keys_asked"], &report["keys_missing"]), (&1000.into(), &0.into()));
         assert!(report["absent_asked"].as_u64().unwrap() >= 900_000, "{report}");
@@ -54,9 +49,7 @@ fn derived_keys_that_are_members_do_not_count_as_false_positives() {
 #[test]
 fn missing_keys_are_named() {
     let place = Place::with_block("golomb");
-    let output = place.run("verify t.fb --keys absent.txt --json");
-    assert_eq!(output.status.code(), Some(3));
-    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let report = place.json(3, "verify t.fb --keys absent.txt --json");
     assert_eq!(report["ok"], false);
     assert!(report["keys_missing"].as_u64().unwrap() > 950);
     let message = place.expect_failure(3, "verify t.fb --keys absent.txt");
@@ -77,13 +70,10 @@ fn an_incomplete_list_of_keys_passes_with_a_note() {
 fn a_bad_file_does_not_stop_the_others_and_the_worst_code_wins() {
     let place = Place::with_block("bloom");
     place.write("bad.fb", &place.read("t.fb")[..100]);
-    let output = place.run("verify bad.fb t.fb");
-    assert_eq!(output.status.code(), Some(3));
-    assert!(stderr(&output).starts_with("bad.fb: ") && output.stdout.starts_with(b"t.fb: ok"));
-    let output = place.run("verify missing.fb bad.fb t.fb --json");
-    assert_eq!(output.status.code(), Some(4));
-    let reports: Vec<Value> =
-        output.stdout.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
+    let (printed, message) = ended(3, &place.run("verify bad.fb t.fb"));
+    assert!(message.starts_with("bad.fb: ") && printed.starts_with("t.fb: ok"));
+    let reports = place.expect(4, "verify missing.fb bad.fb t.fb --json");
+    let reports: Vec<Value> = reports.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let column = |name: &str| reports.iter().map(|report| report[name].clone()).collect::<Vec<_>>();
     assert_eq!(column("file"), ["missing.fb", "bad.fb", "t.fb"]);
     assert_eq!(column("ok"), [false, false, true]);

@@ -17,23 +17,19 @@ fn options(maintenance: Maintenance) -> StoreOptions {
     leveled(options, 256 << 10, (8 << 20, 4), 64 << 10).with_seed(5).with_maintenance(maintenance)
 }
 
-/// Rows with even numbers are present.
-fn row(number: u64) -> Vec<u8> {
+/// In these tests, rows with even numbers are present.
+pub(crate) fn row(number: u64) -> Vec<u8> {
     format!("row-{number:08}").into_bytes()
 }
 
 /// One level of tables of equal size.
-fn loaded(storage: &Arc<SimStorage>, maintenance: Maintenance) {
-    let store = Store::open(storage.clone(), options(maintenance)).unwrap();
+fn loaded(storage: &SimStorage, maintenance: Maintenance) {
+    let store = open(storage, options(maintenance));
     for i in 0..NUM_ROWS {
         store.put(&row(2 * i), b"c", &[i as u8; 8]).unwrap();
     }
     store.compact().unwrap();
     store.close().unwrap();
-}
-
-fn open(storage: &Arc<SimStorage>, options: StoreOptions) -> Store {
-    Store::open(storage.clone(), options).unwrap()
 }
 
 /// Ranks by Zipf's law with the exponent of YCSB: rank *r* is drawn in proportion to r^−0.99.
@@ -97,7 +93,7 @@ pub(crate) fn in_vain(tally: &Tally) -> f64 {
 #[test]
 fn columns_follow_the_lookups() {
     for maintenance in [Maintenance::Inline { seed: 3 }, Maintenance::Background] {
-        let storage = Arc::new(SimStorage::new());
+        let storage = SimStorage::new();
         loaded(&storage, maintenance);
         let store = open(&storage, options(maintenance).with_filter_memory_bytes(MEMORY_BYTES));
         let mut zipf = Zipf::new(NUM_ROWS);
@@ -130,10 +126,14 @@ fn columns_follow_the_lookups() {
 /// Whatever is held, the answers are the same, and each lookup ends in one line of the ledger.
 #[test]
 fn any_budget_gives_the_same_answers() {
-    let storage = Arc::new(SimStorage::new());
+    let storage = SimStorage::new();
     let maintenance = Maintenance::Inline { seed: 4 };
     loaded(&storage, maintenance);
-    let stored = held_bytes_of_all(&storage, maintenance);
+    let all = open(&storage, options(maintenance).with_filter_memory_bytes(u64::MAX));
+    let stats = all.stats();
+    let stored: u64 = stats.tables.iter().map(|table| table.filter_bytes).sum();
+    assert_eq!(stats.filter_memory_bytes, stored);
+    all.close().unwrap();
     for (memory_bytes, all_or_none) in [(0, Some(0)), (stored / 3, None), (stored, Some(NUM_STORED))] {
         for read_only in [false, true] {
             let options = options(maintenance).with_filter_memory_bytes(memory_bytes).with_read_only(read_only);
@@ -156,19 +156,10 @@ fn any_budget_gives_the_same_answers() {
     }
 }
 
-fn held_bytes_of_all(storage: &Arc<SimStorage>, maintenance: Maintenance) -> u64 {
-    let store = open(storage, options(maintenance).with_filter_memory_bytes(u64::MAX));
-    let stats = store.stats();
-    let stored: u64 = stats.tables.iter().map(|table| table.filter_bytes).sum();
-    assert_eq!(stats.filter_memory_bytes, stored);
-    store.close().unwrap();
-    stored
-}
-
 /// New tables and rebuilt filters are given columns by the next job; other kinds and residences have none.
 #[test]
 fn tables_that_come_are_given_columns() {
-    let storage = Arc::new(SimStorage::new());
+    let storage = SimStorage::new();
     let maintenance = Maintenance::Inline { seed: 6 };
     loaded(&storage, maintenance);
     let store = open(&storage, options(maintenance).with_filter_memory_bytes(MEMORY_BYTES));

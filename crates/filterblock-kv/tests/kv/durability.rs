@@ -42,39 +42,29 @@ fn a_write_is_durable_when_the_setting_promises_it() {
 
 #[test]
 fn an_interval_passes_without_another_write() {
-    let storage = SimStorage::new();
-    let store = open(&storage, Durability::Interval(Duration::from_millis(1)));
-    store.put(b"row", b"column", b"value").unwrap();
-    // Without the background thread's sync this would not end.
-    while after_a_crash(&storage).is_none() {
-        std::thread::yield_now();
+    for maintenance in [Maintenance::Background, Maintenance::Inline { seed: 1 }] {
+        let storage = SimStorage::new();
+        let options = StoreOptions::default().with_durability(Durability::Interval(Duration::from_millis(1)));
+        let store = fixture::open(&storage, options.with_maintenance(maintenance));
+        store.put(b"row", b"column", b"value").unwrap();
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while after_a_crash(&storage).is_none() {
+            assert!(Instant::now() < deadline, "an idle store was not synced");
+            std::thread::yield_now();
+        }
+        // Without a thread for maintenance, the thread that syncs does nothing else.
+        let own = std::thread::current().id();
+        storage.on_operation(move |_, operation| {
+            let is_sync = operation.kind == OperationKind::Sync && operation.file.ends_with(".wal");
+            let may_be_another = is_sync || maintenance == Maintenance::Background;
+            assert!(may_be_another || std::thread::current().id() == own, "{operation} by another thread");
+        });
+        for i in 0..200u8 {
+            store.put(&[i], b"column", &[i; 100]).unwrap();
+        }
+        store.compact().unwrap();
+        store.close().unwrap();
     }
-    drop(store);
-}
-
-#[test]
-fn an_interval_passes_without_a_thread_for_maintenance_too() {
-    let storage = SimStorage::new();
-    let options = StoreOptions::default().with_durability(Durability::Interval(Duration::from_millis(1)));
-    let options = options.with_maintenance(Maintenance::Inline { seed: 1 });
-    let store = Store::open(Arc::new(storage.clone()), options).unwrap();
-    store.put(b"row", b"column", b"value").unwrap();
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while after_a_crash(&storage).is_none() {
-        assert!(Instant::now() < deadline, "an idle store was not synced");
-        std::thread::yield_now();
-    }
-    // The thread that syncs does nothing else.
-    let own = std::thread::current().id();
-    storage.on_operation(move |_, operation| {
-        let is_sync = operation.kind == OperationKind::Sync && operation.file.ends_with(".wal");
-        assert!(is_sync || std::thread::current().id() == own, "{operation} by another thread");
-    });
-    for i in 0..200u8 {
-        store.put(&[i], b"column", &[i; 100]).unwrap();
-    }
-    store.compact().unwrap();
-    store.close().unwrap();
 }
 
 #[test]
@@ -230,28 +220,19 @@ fn failed_background_work_is_reported_and_retried() {
     assert!(matches!(store.flush(), Err(Error::Io { .. })));
     storage.lift_faults();
     store.flush().unwrap();
-    let table = |names: Vec<String>| names.iter().filter(|name| name.ends_with(".sst")).count();
-    assert_eq!(table(storage.names()), 1);
+    assert_eq!(tables(&storage).len(), 1);
 
     // Only tables cannot be written: logs are, until memory is full of waiting memtables.
     let refused = NoTables::default();
     let failing = Changed { inner: storage.crash_image(CrashKind::Everything), change: refused.clone() };
     let store = Store::open(Arc::new(failing), options).unwrap();
     refused.set(true);
-    let mut written = 0u32;
-    let stalled = loop {
-        match store.put(&written.to_string().into_bytes(), b"column", &[7; 500]) {
-            Ok(()) => written += 1,
-            Err(error) => break error,
-        }
-    };
+    let (written, stalled) = put_until_refused(&store, 0, 500);
     assert!(matches!(stalled, Error::Stalled { .. }), "{stalled}");
     assert!(stalled.to_string().contains("no room for tables"), "{stalled}");
     assert!(written > 5, "memory takes some before it is full");
     assert!(matches!(store.flush(), Err(Error::Io { .. } | Error::Stalled { .. })));
-    for i in 0..written {
-        assert!(store.get(&i.to_string().into_bytes(), b"column").unwrap().is_some());
-    }
+    has(&store, 0..written, 500);
     refused.set(false);
     // A refused attempt may be reported only now; the next one succeeds.
     let mut attempts = 0;

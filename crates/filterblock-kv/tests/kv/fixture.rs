@@ -45,6 +45,14 @@ pub(crate) fn change(storage: &SimStorage, file: &str, change: impl FnOnce(&mut 
     storage.replace(file, bytes);
 }
 
+/// A table's bytes as a file, in a directory of its own.
+pub(crate) fn table_file(bytes: &[u8]) -> (tempfile::TempDir, TableFile) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("table");
+    std::fs::write(&path, bytes).unwrap();
+    (dir, TableFile::open(&path).unwrap())
+}
+
 /// All files of a simulated disk.
 pub(crate) fn sim_files(storage: &SimStorage) -> BTreeMap<String, Vec<u8>> {
     storage.names().into_iter().map(|name| (name.clone(), storage.contents(&name).unwrap())).collect()

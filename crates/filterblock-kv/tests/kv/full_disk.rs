@@ -22,14 +22,6 @@ impl Capacity {
 #[derive(Clone)]
 struct SmallDisk(Changed<Capacity>);
 
-impl std::ops::Deref for SmallDisk {
-    type Target = Changed<Capacity>;
-
-    fn deref(&self) -> &Self::Target {
-        &self.0
-    }
-}
-
 impl SmallDisk {
     fn new() -> Self {
         Self::of(SimStorage::new())
@@ -40,16 +32,16 @@ impl SmallDisk {
     }
 
     fn used(&self) -> u64 {
-        self.change.0.load(Ordering::Relaxed) - self.change.left(&self.inner)
+        self.0.change.0.load(Ordering::Relaxed) - self.0.change.left(&self.0.inner)
     }
 
     /// Leaves room for `bytes` more.
     fn leave(&self, bytes: u64) {
-        self.change.0.store(self.used() + bytes, Ordering::Relaxed);
+        self.0.change.0.store(self.used() + bytes, Ordering::Relaxed);
     }
 
     fn grow(&self) {
-        self.change.0.store(u64::MAX, Ordering::Relaxed);
+        self.0.change.0.store(u64::MAX, Ordering::Relaxed);
     }
 
     fn open(&self) -> Result<Store, Error> {
@@ -116,7 +108,7 @@ fn with_a_log() -> SmallDisk {
 #[test]
 fn an_opening_without_room_leaves_nothing_behind() {
     let full = with_a_log();
-    let copy = || SmallDisk::of(full.inner.crash_image(CrashKind::Everything));
+    let copy = || SmallDisk::of(full.0.inner.crash_image(CrashKind::Everything));
     // With room for the table, what follows it may not fit.
     let table_bytes = copy().open().unwrap().stats().tables[0].file_bytes;
     let around = (0..600).step_by(19).map(|more| table_bytes + more);
@@ -129,7 +121,7 @@ fn an_opening_without_room_leaves_nothing_behind() {
             let Err(refused) = disk.open() else { break };
             num_refused += 1;
             assert!(is_full(&refused), "{refused}");
-            let names = disk.inner.names();
+            let names = disk.0.inner.names();
             assert!(names.iter().all(|name| !name.ends_with(".tmp") && !name.ends_with(".sst")), "{room}: {names:?}");
             // One manifest is left: the old one, or a new one of the same state.
             assert!(disk.used() <= used + 100, "{room}: {} bytes where there were {used}", disk.used());
@@ -147,10 +139,10 @@ fn leftovers_go_before_anything_is_written() {
     let disk = with_a_log();
     // What an interrupted flush leaves, and a compaction whose inputs were not removed.
     let leftovers = ["000900.sst.tmp", "000901.sst", "MANIFEST.tmp"];
-    leftovers.into_iter().for_each(|name| disk.inner.replace(name, vec![7; 200_000]));
+    leftovers.into_iter().for_each(|name| disk.0.inner.replace(name, vec![7; 200_000]));
     disk.leave(1_000);
     has(&disk.open().unwrap(), 0..800, LEN);
-    let names = disk.inner.names();
+    let names = disk.0.inner.names();
     assert!(leftovers.iter().all(|&leftover| names.iter().all(|name| name != leftover)), "{names:?}");
 }
 
@@ -164,13 +156,7 @@ fn a_store_goes_on_when_there_is_room_again() {
             let store = disk.open_with(options).unwrap();
             put(&store, 0, LEN).unwrap();
             disk.leave(room);
-            let mut acknowledged = 1;
-            let refused = loop {
-                match put(&store, acknowledged, LEN) {
-                    Ok(()) => acknowledged += 1,
-                    Err(error) => break error,
-                }
-            };
+            let (acknowledged, refused) = put_until_refused(&store, 1, LEN);
             assert!(is_full(&refused), "{refused}");
             let flushed = store.flush().and_then(|()| store.settle());
             flushed.err().iter().for_each(|error| assert!(is_full(error), "room {room}: {error}"));
@@ -201,13 +187,7 @@ fn a_store_keeps_room_for_a_compaction() {
             let options = options.with_durability(Durability::Never).with_maintenance(maintenance);
             let store = disk.open_with(options.clone()).unwrap();
             (0..1_000).for_each(|i| put(&store, i % 20, LEN).unwrap());
-            let mut acknowledged = 20;
-            let refused = loop {
-                match put(&store, acknowledged, LEN) {
-                    Ok(()) => acknowledged += 1,
-                    Err(error) => break error,
-                }
-            };
+            let (acknowledged, refused) = put_until_refused(&store, 20, LEN);
             let Error::NoRoom { free_bytes, needed_bytes } = refused else { panic!("room {room}: {refused}") };
             assert!(free_bytes < needed_bytes && needed_bytes <= room, "{free_bytes} {needed_bytes} {room}");
             assert!(acknowledged as u64 * LEN as u64 > (room - 300_000) / 5, "room {room}: {acknowledged}");

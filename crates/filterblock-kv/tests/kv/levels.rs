@@ -1,7 +1,7 @@
 //! The same memory for the filters of five levels and more, divided by the tables' sizes alone, and by the lookups that
 //! were counted as well.
 
-use crate::columns::{Zipf, ask_for, held, in_vain};
+use crate::columns::{Zipf, ask_for, held, in_vain, row};
 use crate::*;
 
 const NUM_ROWS: u64 = 1 << 16;
@@ -17,14 +17,10 @@ fn options() -> StoreOptions {
     leveled(options, 64 << 10, (24 << 10, 4), 16 << 10).with_seed(11).with_maintenance(MAINTENANCE)
 }
 
-fn row(number: u64) -> Vec<u8> {
-    format!("row-{number:08}").into_bytes()
-}
-
 /// Every row once, in an order in which each table of level 0 spans all of them.
-fn loaded(options: StoreOptions) -> Arc<SimStorage> {
-    let storage = Arc::new(SimStorage::new());
-    let store = Store::open(storage.clone(), options).unwrap();
+fn loaded(options: StoreOptions) -> SimStorage {
+    let storage = SimStorage::new();
+    let store = open(&storage, options);
     for i in 0..NUM_ROWS {
         store.put(&row(i * 40_503 % NUM_ROWS), b"c", b"value").unwrap();
         if i % 4_096 == 4_000 {
@@ -51,11 +47,9 @@ fn by_level(store: &Store) -> BTreeMap<usize, Vec<u32>> {
 }
 
 /// Wasted reads with as much memory as `columns` columns of every filter take, by sizes and by counted lookups.
-fn reads_in_vain(storage: &Arc<SimStorage>, options: StoreOptions, columns: u64) -> [f64; 2] {
-    let stored = Store::open(storage.clone(), options.clone().with_filter_memory_bytes(u64::MAX).with_read_only(true))
-        .unwrap()
-        .stats();
-    let memory_bytes = stored.filter_memory_bytes * columns / 16;
+fn reads_in_vain(storage: &SimStorage, options: StoreOptions, columns: u64) -> [f64; 2] {
+    let all = open(storage, options.clone().with_filter_memory_bytes(u64::MAX).with_read_only(true)).stats();
+    let memory_bytes = all.filter_memory_bytes * columns / 16;
     let options = options.with_filter_memory_bytes(memory_bytes);
     let (counted, asked) = (0..NUM_COUNTED, NUM_COUNTED..NUM_COUNTED + NUM_ASKED);
     let mut after_counted = Zipf::new(NUM_ROWS);
@@ -64,14 +58,14 @@ fn reads_in_vain(storage: &Arc<SimStorage>, options: StoreOptions, columns: u64)
     }
 
     // Read-only: the columns are chosen once.
-    let store = Store::open(storage.clone(), options.clone().with_read_only(true)).unwrap();
+    let store = open(storage, options.clone().with_read_only(true));
     let by_size = by_level(&store);
     assert!(by_size.len() >= 5, "{by_size:?}");
     let before = in_vain(&ask(&store, &mut after_counted.clone(), asked.clone()));
     assert_eq!(by_level(&store), by_size);
     store.close().unwrap();
 
-    let store = Store::open(storage.clone(), options).unwrap();
+    let store = open(storage, options);
     assert_eq!(by_level(&store), by_size);
     ask(&store, &mut Zipf::new(NUM_ROWS), counted);
     store.settle().unwrap();

@@ -34,9 +34,9 @@ mod unreadable;
 mod verdict;
 
 use crate::changed::{Change, Changed};
-use crate::fixture::{by_level, change, inline, leveled, open, policy, replace, tables, with_both};
+use crate::fixture::{by_level, change, inline, leveled, open, policy, replace, table_file, tables, with_both};
 use crate::layout::Parts;
-use crate::rows::{has, put, scattered};
+use crate::rows::{has, put, put_until_refused, scattered};
 use crate::sim::{CrashKind, Fault, FaultKind, OperationKind, SimStorage};
 use filterblock::partition::{Keys, Ranges};
 use filterblock::range::RangePolicy;

@@ -48,7 +48,7 @@ fn a_panic_of_the_background_thread_is_an_error_for_all_who_wait() {
     ];
     for (kind, ending) in places {
         let storage = SimStorage::new();
-        let store = Arc::new(Store::open(Arc::new(storage.clone()), options()).unwrap());
+        let store = Arc::new(open(&storage, options()));
         (0..5).for_each(|i| put(&store, i, LEN).unwrap());
         // A writer that begins a log syncs the directory, too.
         let is_background = || std::thread::current().name() == Some("store");
@@ -56,15 +56,7 @@ fn a_panic_of_the_background_thread_is_an_error_for_all_who_wait() {
         // One waits for a flush, the other for room.
         let [flushing, writing] = [Arc::clone(&store), Arc::clone(&store)];
         let flushed = std::thread::spawn(move || flushing.flush());
-        let (refused, written) = within_time("a writer", move || {
-            let mut next = 5;
-            loop {
-                match put(&writing, next, LEN) {
-                    Ok(()) => next += 1,
-                    Err(error) => break (error, next),
-                }
-            }
-        });
+        let (written, refused) = within_time("a writer", move || put_until_refused(&writing, 5, LEN));
         let flushed = within_time("a flush", move || flushed.join());
         assert!(!is_armed.load(Ordering::Relaxed), "{kind} {ending}: nothing panicked");
         assert!(matches!(refused, Error::Panicked), "{kind} {ending}: {refused}");
@@ -83,8 +75,7 @@ fn a_panic_of_the_background_thread_is_an_error_for_all_who_wait() {
 #[test]
 fn a_panic_of_the_writer_that_leads_is_an_error_for_its_group() {
     let storage = SimStorage::new();
-    let store =
-        Arc::new(Store::open(Arc::new(storage.clone()), options().with_durability(Durability::Always)).unwrap());
+    let store = Arc::new(open(&storage, options().with_durability(Durability::Always)));
     put(&store, 0, LEN).unwrap();
     let (reached, is_reached) = mpsc::channel();
     let (go_on, may_go_on) = mpsc::channel::<()>();

@@ -8,7 +8,7 @@ const NUM_ROWS: u32 = 3_000;
 const PARTITION_BYTES: u64 = 512;
 
 fn options(kind: FilterKind) -> StoreOptions {
-    let policy = FilterPolicy::with_bits_per_key(kind, 10.0).unwrap();
+    let policy = policy(kind, 10.0);
     let options = with_both(policy.clone()).with_prefix_filter(6, policy).with_seed(5).with_cache_bytes(0);
     options.with_maintenance(Maintenance::Inline { seed: 1 })
 }
@@ -117,9 +117,8 @@ fn a_lookup_reads_one_partition() {
 /// Partitions take little more of the cache than their length: one of half as much again as they have holds them.
 #[test]
 fn a_cache_holds_partitions_of_about_its_size() {
-    let policy = FilterPolicy::with_bits_per_key(FilterKind::Ribbon, 10.0).unwrap();
-    let options = StoreOptions::without_filters().with_filter(Purpose::RowColumn, policy).with_seed(5);
-    let options = options.with_maintenance(Maintenance::Inline { seed: 1 }).with_partition_bytes(4096);
+    let options = inline().with_filter(Purpose::RowColumn, policy(FilterKind::Ribbon, 10.0));
+    let options = options.with_seed(5).with_partition_bytes(4096);
     let storage = SimStorage::new();
     let store = open(&storage, options.clone());
     (0..20_000).for_each(|i| store.put(&row(2 * i), b"title", b"").unwrap());
@@ -220,6 +219,22 @@ fn compaction_keeps_partitions() {
     assert_eq!(store.verify().false_negatives(), 0);
 }
 
+/// Looks up everything in a store with a damaged partition, which is reported once, and returns how often a lookup of
+/// a filter ended so.
+fn with_damage_at(at: usize, storage: &SimStorage, options: StoreOptions) -> impl Fn(Outcome) -> u64 {
+    let (name, sound) = table_of(storage);
+    change(storage, &name, |bytes| bytes[at + 100] ^= 1);
+    let store = open(storage, options);
+    assert_eq!(store.warnings().len(), 1);
+    assert_eq!(store.warnings()[0].offset, at as u64);
+    check_answers(&store);
+    assert_eq!(store.warnings().len(), 1, "reported once");
+    let ledger = store.ledger();
+    assert_eq!(store.verify().false_negatives(), 0);
+    storage.replace(&name, sound);
+    move |outcome| Purpose::OF_KEYS.map(|purpose| ledger.of(purpose).count(outcome)).iter().sum()
+}
+
 /// A damaged partition is reported; its keys are looked up in the data, and absent keys of the others are still denied.
 #[test]
 fn a_damaged_partition_costs_only_its_own_keys() {
@@ -227,18 +242,12 @@ fn a_damaged_partition_costs_only_its_own_keys() {
     let (name, sound) = table_of(&storage);
     let partitions = places_of(&sound, &MAGIC);
     for at in partitions.iter().copied().step_by(5) {
-        let mut bytes = sound.clone();
-        bytes[at + 100] ^= 1;
-        storage.replace(&name, bytes);
-        let store = open(&storage, partitioned(FilterKind::Blocked));
-        assert_eq!(store.warnings().len(), 1);
-        assert_eq!(store.warnings()[0].offset, at as u64);
-        check_answers(&store);
-        assert_eq!(store.warnings().len(), 1, "reported once");
-        let ledger = store.ledger();
-        let without: u64 = Purpose::OF_KEYS.map(|purpose| ledger.of(purpose).count(Outcome::Avoided)).iter().sum();
-        assert!(without > u64::from(NUM_ROWS) * 3, "{without} lookups are still avoided");
-        assert_eq!(store.verify().false_negatives(), 0);
+        let count = with_damage_at(at, &storage, partitioned(FilterKind::Blocked));
+        assert!(
+            count(Outcome::Avoided) > u64::from(NUM_ROWS) * 3,
+            "{} lookups are still avoided",
+            count(Outcome::Avoided)
+        );
     }
     // Two partitions swapped.
     let mut bytes = sound;
@@ -321,13 +330,8 @@ fn a_budget_of_memory_counts_the_indexes_of_other_kinds() {
 fn columns_of_partitions_of_all_sizes_add_up() {
     for partition_bytes in [256, 700, 5_000] {
         for bits_per_key in [3.0, 9.5, 20.0] {
-            let policy = FilterPolicy::with_bits_per_key(FilterKind::Ribbon, bits_per_key).unwrap();
-            let options = StoreOptions::without_filters()
-                .with_filter(Purpose::RowColumn, policy)
-                .with_seed(5)
-                .with_cache_bytes(0);
-            let options =
-                options.with_maintenance(Maintenance::Inline { seed: 1 }).with_partition_bytes(partition_bytes);
+            let options = inline().with_filter(Purpose::RowColumn, policy(FilterKind::Ribbon, bits_per_key));
+            let options = options.with_seed(5).with_cache_bytes(0).with_partition_bytes(partition_bytes);
             let storage = written(options.clone());
             let all = open(&storage, options.clone().with_filter_memory_bytes(u64::MAX)).stats();
             assert_eq!(all.filter_memory_bytes, all.tables[0].filter_bytes, "{partition_bytes}, {bits_per_key}");
@@ -353,22 +357,12 @@ fn columns_of_partitions_of_all_sizes_add_up() {
 #[test]
 fn a_damaged_partition_holds_no_columns() {
     let storage = written(partitioned(FilterKind::Ribbon));
-    let (name, sound) = table_of(&storage);
-    for (at, memory_bytes) in
-        places_of(&sound, &MAGIC).into_iter().step_by(7).zip([u64::MAX, 6_000].into_iter().cycle())
-    {
-        let mut bytes = sound.clone();
-        bytes[at + 100] ^= 1;
-        storage.replace(&name, bytes);
-        let store = open(&storage, partitioned(FilterKind::Ribbon).with_filter_memory_bytes(memory_bytes));
-        assert_eq!(store.warnings().len(), 1);
-        assert_eq!(store.warnings()[0].offset, at as u64);
-        check_answers(&store);
-        assert_eq!(store.warnings().len(), 1, "reported once");
-        let ledger = store.ledger();
-        let count = |outcome| Purpose::OF_KEYS.map(|purpose| ledger.of(purpose).count(outcome)).iter().sum::<u64>();
-        assert!(count(Outcome::FilterUnusable) > 20 && count(Outcome::Avoided) > u64::from(NUM_ROWS), "{ledger:?}");
-        assert_eq!(store.verify().false_negatives(), 0);
+    let places = places_of(&table_of(&storage).1, &MAGIC);
+    for (&at, memory_bytes) in places.iter().step_by(7).zip([u64::MAX, 6_000].into_iter().cycle()) {
+        let options = partitioned(FilterKind::Ribbon).with_filter_memory_bytes(memory_bytes);
+        let count = with_damage_at(at, &storage, options);
+        let (unusable, avoided) = (count(Outcome::FilterUnusable), count(Outcome::Avoided));
+        assert!(unusable > 20 && avoided > u64::from(NUM_ROWS), "{unusable} {avoided}");
     }
 }
 

@@ -1,11 +1,11 @@
 //! Partitioned range filters: scans as those of a map, two partitions read at most, and damage that costs the ranges of
 //! a partition only.
 
+use crate::ranges::{Rows, of_range, place};
 use crate::*;
 use filterblock::partition::{PartitionLimit, PartitionedRangeFilterBuilder};
 use std::convert::Infallible;
 
-type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
 type RowRange = (Bound<Vec<u8>>, Bound<Vec<u8>>);
 
 fn whole() -> StoreOptions {
@@ -45,12 +45,6 @@ fn written(options: StoreOptions) -> (SimStorage, Rows) {
     store.flush().unwrap();
     store.close().unwrap();
     (storage, rows)
-}
-
-/// The place of a table's range filter.
-fn place(table: &[u8]) -> Range<usize> {
-    let filters = Parts::of(table).unwrap().filters;
-    filters.into_iter().find(|(purpose, _)| *purpose == Purpose::Range.id()).unwrap().1
 }
 
 /// The offsets of a table's partitions.
@@ -202,11 +196,9 @@ fn an_index_that_is_damaged_or_of_other_rows_costs_the_filter_until_it_is_rebuil
 
     // An index under the right context that lacks a row.
     let (storage, rows) = written(partitioned());
-    let dir = tempfile::tempdir().unwrap();
-    std::fs::write(dir.path().join("table"), &sound).unwrap();
-    let table = TableFile::open(&dir.path().join("table")).unwrap();
+    let (_dir, table) = table_file(&sound);
     assert_eq!(table.check().unwrap().missing_in_range_filter, 0);
-    let filter = table.filters().iter().find(|filter| filter.purpose == Purpose::Range).unwrap();
+    let filter = of_range(&table);
     let partitions = filter.open_partitions::<Ranges>().unwrap();
     assert!(filter.open::<Ranges>().is_err() && partitions.partitions().all(|(_, opened)| opened.is_ok()));
     // As one of the other family it is refused.
@@ -294,7 +286,7 @@ fn whole_filters_are_read_and_rebuilt_as_partitions_and_back() {
 #[test]
 fn partitions_and_indexes_count_in_the_budget() {
     let budget = 6_000;
-    let policy = filterblock::FilterPolicy::with_bits_per_key(filterblock::FilterKind::Bloom, 10.0).unwrap();
+    let policy = policy(FilterKind::Bloom, 10.0);
     let options = |options: StoreOptions| {
         options
             .with_range_filter(RangePolicy::with_bits_per_key(12.0).unwrap())

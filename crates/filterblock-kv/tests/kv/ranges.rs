@@ -4,7 +4,7 @@ use crate::*;
 use filterblock::range::RangeFilterBuilder;
 use proptest::prelude::*;
 
-type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
+pub(crate) type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
 type RowBound = Bound<Vec<u8>>;
 
 fn bits(bits: f64) -> RangePolicy {
@@ -12,12 +12,12 @@ fn bits(bits: f64) -> RangePolicy {
 }
 
 /// The range filter of a table.
-fn of_range(table: &TableFile) -> &filterblock_kv::TableFilter {
+pub(crate) fn of_range(table: &TableFile) -> &filterblock_kv::TableFilter {
     table.filters().iter().find(|filter| filter.purpose == Purpose::Range).unwrap()
 }
 
 /// The range filter's place in a table.
-fn place(table: &[u8]) -> std::ops::Range<usize> {
+pub(crate) fn place(table: &[u8]) -> Range<usize> {
     let parts = Parts::of(table).unwrap();
     parts.filters.into_iter().find(|(purpose, _)| *purpose == Purpose::Range.id()).unwrap().1
 }
@@ -203,16 +203,9 @@ fn every_table_that_a_scan_skips_and_every_false_positive_is_counted() {
     for policy in [bits(80.0), bits(2.0)] {
         let storage = SimStorage::new();
         let store = scripted(&storage, inline().with_range_filter(policy));
-        let dir = tempfile::tempdir().unwrap();
-        let files: Vec<TableFile> = tables(&storage)
-            .iter()
-            .map(|name| {
-                std::fs::write(dir.path().join(name), storage.contents(name).unwrap()).unwrap();
-                TableFile::open(&dir.path().join(name)).unwrap()
-            })
-            .collect();
-        let filters: Vec<_> = files.iter().map(|file| of_range(file).open::<Ranges>().unwrap()).collect();
-        assert_eq!(files.iter().map(|file| file.check().unwrap().missing_in_range_filter).sum::<u64>(), 0);
+        let files: Vec<_> = tables(&storage).iter().map(|name| table_file(&storage.contents(name).unwrap())).collect();
+        let filters: Vec<_> = files.iter().map(|(_, file)| of_range(file).open::<Ranges>().unwrap()).collect();
+        assert_eq!(files.iter().map(|(_, file)| file.check().unwrap().missing_in_range_filter).sum::<u64>(), 0);
         let passes = |table: u32, start, end| {
             let bounds = [numbered(start), numbered(end)];
             filters[table as usize].may_contain_range(Bound::Included(&bounds[0]), Bound::Excluded(&bounds[1]))
@@ -259,10 +252,9 @@ fn a_range_filter_that_is_missing_damaged_or_of_other_rows_means_maybe_and_is_sa
     store.close().unwrap();
 
     // A block under the right context and of the same length, with more rows.
-    let (table, dir) = (tables(&storage).remove(0), tempfile::tempdir().unwrap());
+    let table = tables(&storage).remove(0);
     let whole = storage.contents(&table).unwrap();
-    std::fs::write(dir.path().join("table"), &whole).unwrap();
-    let context = of_range(&TableFile::open(&dir.path().join("table")).unwrap()).context;
+    let context = of_range(&table_file(&whole).1).context;
     let longer = |num_more: u32, tenths: u32| {
         let mut builder = RangeFilterBuilder::new(bits(f64::from(tenths) / 10.0));
         contents(0).0.iter().for_each(|&i| builder.add_key(&numbered(i)));

@@ -7,11 +7,10 @@ use serde_json::Value;
 /// ended in every way but errors.
 fn report() -> LedgerReport {
     let policy = |kind| FilterPolicy::with_bits_per_key(kind, 3.0).unwrap();
-    let options = StoreOptions::without_filters()
+    let options = inline()
         .with_filter(Purpose::Row, policy(FilterKind::Blocked))
         .with_filter(Purpose::RowColumn, policy(FilterKind::Golomb))
         .with_prefix_filter(3, policy(FilterKind::Bloom))
-        .with_maintenance(Maintenance::Inline { seed: 1 })
         .with_max_level0_tables(100)
         .with_seed(7);
     let [ribbon, fuse] = [FilterKind::Ribbon, FilterKind::Fuse].map(policy);

@@ -47,21 +47,6 @@ fn set<const N: usize>(names: [&str; N]) -> BTreeSet<String> {
 }
 
 #[test]
-fn a_power_loss_and_a_full_disk() {
-    let storage = SimStorage::new();
-    let mut file = durable(&storage, "log", b"synced");
-    file.write_all(b", and not").unwrap();
-    // At worst a power loss leaves what was synced.
-    assert_eq!(after(&storage, CrashKind::NothingUnsynced, "log").unwrap(), b"synced");
-    for image in storage.crash_images(7, 10) {
-        assert!(image.storage.contents("log").is_some_and(|bytes| bytes.starts_with(b"synced")), "{}", image.kind);
-    }
-    storage.inject(Fault::once(FaultKind::NoSpace, storage.num_operations() + 1));
-    let error = file.write_all(b"more").unwrap_err();
-    assert_eq!((error.kind(), storage.num_injected()), (io::ErrorKind::StorageFull, 1));
-}
-
-#[test]
 fn synced_bytes_under_a_durable_name_survive_everything() {
     let storage = SimStorage::new();
     let mut file = durable(&storage, "a", &[7; 700]);

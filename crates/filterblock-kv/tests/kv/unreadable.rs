@@ -55,10 +55,7 @@ pub(crate) fn store() -> (SimStorage, Cells) {
 
 /// First and last row of a table.
 fn rows_of(bytes: &[u8]) -> RangeInclusive<Vec<u8>> {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("table");
-    std::fs::write(&path, bytes).unwrap();
-    let table = TableFile::open(&path).unwrap();
+    let (_dir, table) = table_file(bytes);
     let keys = table.key_range().unwrap();
     keys.start().row.to_vec()..=keys.end().row.to_vec()
 }

@@ -69,7 +69,7 @@ pub const OF_INDEXES: [Row; 17] = [
     ("magic", |frame| magic(frame, b"\xf2FBLI\r\n\x1a")),
     ("crc", crc),
     ("version", version),
-    ("kind", kind_of_index),
+    ("kind", |frame| kind_of_index(frame, 0, 6)),
     ("hash_id", hash_id),
     ("features", |frame| features(frame, 0xff00)),
     ("transform", transform),
@@ -90,11 +90,7 @@ pub const OF_INDEXES: [Row; 17] = [
 /// Of an index of range filters, section 15.5: its kind is another.
 pub const OF_RANGE_INDEXES: [Row; 17] = {
     let mut rows = OF_INDEXES;
-    rows[4].1 = |frame| match frame.header[9] {
-        6 => Ok(()),
-        found @ 0 => Err(DecodeError::WrongFamily { found }),
-        found => Err(DecodeError::UnknownKind { found }),
-    };
+    rows[4].1 = |frame| kind_of_index(frame, 6, 0);
     rows
 };
 
@@ -211,10 +207,11 @@ fn kind(frame: &Frame<'_>) -> Checked {
     }
 }
 
-fn kind_of_index(frame: &Frame<'_>) -> Checked {
+/// `own` are filters of this family, and `other` those of the other.
+fn kind_of_index(frame: &Frame<'_>, own: u8, other: u8) -> Checked {
     match frame.header[9] {
-        0 => Ok(()),
-        found @ 6 => Err(DecodeError::WrongFamily { found }),
+        found if found == own => Ok(()),
+        found if found == other => Err(DecodeError::WrongFamily { found }),
         found => Err(DecodeError::UnknownKind { found }),
     }
 }

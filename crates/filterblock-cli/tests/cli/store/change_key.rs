@@ -1,6 +1,6 @@
 //! A store's key that is changed, and commands that repeat it.
 
-use super::{cells, filter_at, flip, printed};
+use super::{cells, filter_at, flip};
 use crate::*;
 
 /// A key file whose name a shell would take apart.
@@ -22,7 +22,7 @@ fn with_keyed_store() -> Place {
 
 /// The tables of `db` in the order of lookups.
 fn tables(place: &Place, flag: &str) -> Vec<String> {
-    let stats = printed(&place.shell(&format!("$FB stats db --json{flag}")), 0);
+    let (stats, _) = ended(0, &place.shell(&format!("$FB stats db --json{flag}")));
     let stats: serde_json::Value = serde_json::from_str(&stats).unwrap();
     stats["tables"].as_array().unwrap().iter().map(|table| table["file"].as_str().unwrap().to_owned()).collect()
 }
@@ -46,19 +46,15 @@ fn every_command_that_is_named_repeats_the_key() {
     let commands = advised(&place, &format!("query db/{table} row"), 2);
     assert_eq!(place.follow(&commands[0]).status.code(), Some(0));
     // A damaged filter.
-    let offset = {
-        let copy = place.read(&format!("db/{table}"));
-        let at = filter_at(&place, table, 0);
-        assert!(copy[at..].starts_with(&filterblock::MAGIC));
-        at
-    };
+    let offset = filter_at(&place, table, 0);
+    assert!(place.read(&format!("db/{table}"))[offset..].starts_with(&filterblock::MAGIC));
     flip(&place, &format!("db/{table}"), offset + 100);
     advised(&place, &format!("inspect db/{table}"), 3);
     advised(&place, &format!("verify db/{table}"), 3);
     advised(&place, "get db row-00007 a", 0);
     let commands = advised(&place, "verify db", 3);
     assert_eq!(place.follow(&commands[0]).status.code(), Some(0));
-    printed(&place.shell(&format!("$FB verify db{FLAG}")), 0);
+    ended(0, &place.shell(&format!("$FB verify db{FLAG}")));
     // A damaged cell, a missing file.
     let bytes = place.read(&format!("db/{other}"));
     flip(&place, &format!("db/{other}"), 2000);
@@ -66,7 +62,7 @@ fn every_command_that_is_named_repeats_the_key() {
         let (_, message) = ended(code, &place.shell(&format!("$FB {line}{FLAG}")));
         let commands = crate::commands(&message);
         assert_eq!(commands, ["verify", "repair"].map(|name| format!("filterblock {name} db{FLAG}")), "{message}");
-        let plan = printed(&place.follow(&commands[1]), 3);
+        let (plan, _) = ended(3, &place.follow(&commands[1]));
         assert_eq!(crate::commands(&plan)[0], format!("filterblock verify db{FLAG}"), "{plan}");
     }
     advised(&place, &format!("verify db/{other}"), 3);
@@ -82,7 +78,7 @@ fn commands_on_blocks_repeat_key_and_context() {
     let place = Place::new();
     place.write(KEY, [7; 16]);
     place.write("keys.txt", "a\nb\n");
-    printed(&place.shell(&format!("$FB build --context 5 --output k.fb keys.txt{FLAG}")), 0);
+    ended(0, &place.shell(&format!("$FB build --context 5 --output k.fb keys.txt{FLAG}")));
     for line in ["inspect k.fb", "query k.fb a", "verify k.fb", "inspect k.fb --context 6"] {
         let commands = advised(&place, line, 3);
         assert_eq!(commands, [format!("filterblock inspect --context 0x5 k.fb{FLAG}")]);
@@ -99,7 +95,7 @@ fn a_key_is_read_once() {
     let all = "get db row-00007 a; verify db; stats db; rebuild db; repair db; scan db --limit 1; \
         fill db second.tsv";
     for line in all.split("; ") {
-        printed(&place.shell(&format!("cat '{KEY}' | $FB {line} --hash-key-file /dev/stdin")), 0);
+        ended(0, &place.shell(&format!("cat '{KEY}' | $FB {line} --hash-key-file /dev/stdin")));
     }
 }
 
@@ -126,9 +122,7 @@ fn a_change_that_failed_names_the_key_that_is_needed() {
         assert!(commands(&message).contains(&format!("filterblock rebuild db{to}")), "{message}");
 
         // The old key no longer opens it, and the message says what does.
-        let refused = place.shell(&format!("$FB get db row-00007 a{from}"));
-        let message = stderr(&refused);
-        assert_eq!(refused.status.code(), Some(3), "{message}");
+        let (_, message) = ended(3, &place.shell(&format!("$FB get db row-00007 a{from}")));
         let begun = "A change of the store's key was begun and not finished: the filters of 1 of 2 tables";
         assert!(message.contains(begun), "{message}");
         let finish =
@@ -137,14 +131,12 @@ fn a_change_that_failed_names_the_key_that_is_needed() {
         assert_eq!(commands(&message), [finish.to_owned(), back]);
 
         // With the new one the cells are there, and a warning names the rest.
-        let opened = place.shell(&format!("$FB get db row-00007 a{to}"));
-        assert_eq!(printed(&opened, 0), "old-7");
-        let warning = stderr(&opened);
+        let (printed, warning) = ended(0, &place.shell(&format!("$FB get db row-00007 a{to}")));
+        assert_eq!(printed, "old-7");
         let command = commands(&warning).pop().expect("a warning");
         assert!(command.starts_with("filterblock rebuild db") && command.ends_with(to), "{warning}");
-        printed(&place.shell(&format!("$FB rebuild db{to}")), 0);
-        let verified = place.shell(&format!("$FB verify db{to}"));
-        assert_eq!((verified.status.code(), stderr(&verified)), (Some(0), String::new()));
+        ended(0, &place.shell(&format!("$FB rebuild db{to}")));
+        assert_eq!(ended(0, &place.shell(&format!("$FB verify db{to}"))).1, "");
         // Nothing is unfinished any more.
         let message = stderr(&place.shell(&format!("$FB get db row-00007 a{from}")));
         assert!(!message.is_empty() && !message.contains("not finished"), "{message}");
@@ -157,7 +149,6 @@ fn a_change_can_be_taken_back() {
     change_half(&place, FLAG, " --hash-key-file other");
     let message = stderr(&place.shell(&format!("$FB get db row-00007 a{FLAG}")));
     let back = commands(&message).pop().unwrap();
-    printed(&place.follow(&back), 0);
-    let verified = place.shell(&format!("$FB verify db{FLAG}"));
-    assert_eq!((verified.status.code(), stderr(&verified)), (Some(0), String::new()));
+    ended(0, &place.follow(&back));
+    assert_eq!(ended(0, &place.shell(&format!("$FB verify db{FLAG}"))).1, "");
 }

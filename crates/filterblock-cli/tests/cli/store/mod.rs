@@ -75,20 +75,11 @@ fn filters(place: &Place) -> Vec<Value> {
 }
 
 fn flip(place: &Place, file: &str, at: usize) {
-    let mut bytes = place.read(file);
-    bytes[at] ^= 1;
-    place.write(file, bytes);
+    place.write(file, flipped(&place.read(file), at));
 }
 
 /// The offset of a filter in a table of `db`.
 fn filter_at(place: &Place, table: &str, index: usize) -> usize {
     let table: Value = serde_json::from_slice(&place.run(&format!("inspect db/{table} --json")).stdout).unwrap();
     table["filters"][index]["offset"].as_u64().unwrap() as usize
-}
-
-/// Standard output of a command that exits with `code` and may write to standard error.
-#[track_caller]
-fn printed(output: &Output, code: i32) -> String {
-    assert_eq!(output.status.code(), Some(code), "{}", stderr(output));
-    String::from_utf8(output.stdout.clone()).unwrap()
 }

@@ -59,10 +59,9 @@ fn explain_names_the_tables_that_were_probed() {
     let denied = [entry(newer, "row+column", "avoided"), entry(older, "row+column", "avoided")];
     assert_eq!(explained(&place, 1, "row-01200 ab"), denied);
 
-    let output = place.run("get db row-00500 a --explain");
-    assert_eq!((output.status.code(), &output.stdout[..]), (Some(0), &b"old-500"[..]));
+    let (value, text) = ended(0, &place.run("get db row-00500 a --explain"));
+    assert_eq!(value, "old-500");
     let expected = format!("{newer}  level 0  row+column filter blocked (");
-    let text = stderr(&output);
     assert!(text.starts_with(&expected) && text.contains("): out of key range, 0 reads\n"), "{text}");
     assert!(text.ends_with("): true positive, 1 read\n2 tables probed, 0 not\n"), "{text}");
 
@@ -126,13 +125,10 @@ fn a_scan_prints_the_cells_before_the_damage() {
     let older = &tables(&place)[1];
     let offset = 4096 * 3;
     flip(&place, &format!("db/{older}"), offset + 100);
-    let output = place.run("scan db");
-    assert_eq!(output.status.code(), Some(3));
-    let printed = String::from_utf8(output.stdout.clone()).unwrap();
+    let (printed, message) = ended(3, &place.run("scan db"));
     let num_printed = printed.lines().count();
     assert!(num_printed > 100 && cells(0, 1000, "old").starts_with(&printed), "{num_printed}");
     let expected = format!("db/{older}: at offset {offset}: data block checksum stored 0x");
-    let message = stderr(&output);
     assert!(message.starts_with(&expected), "{message}");
     let end = format!(
         ". {num_printed} cells printed; the rest is unknown. Restore the file from a copy, then run \
@@ -142,9 +138,7 @@ fn a_scan_prints_the_cells_before_the_damage() {
     // A lookup that reads the damage names its table; others succeed.
     assert_eq!(place.expect(0, "get db row-00000 b"), "old");
     let row = format!("row-{:05}", num_printed / 2 + 1);
-    let output = place.run(&format!("get db {row} a --explain"));
-    assert_eq!((output.status.code(), &output.stdout[..]), (Some(3), &b""[..]));
-    let message = stderr(&output);
+    let message = place.expect_failure(3, &format!("get db {row} a --explain"));
     assert!(message.contains(&format!("{older}  level 0  row+column filter")), "{message}");
     assert!(message.contains(": failed, 1 read\n") && message.contains("The answer is unknown."), "{message}");
 }

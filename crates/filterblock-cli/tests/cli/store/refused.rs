@@ -3,6 +3,7 @@
 use super::{RESTORE, Writer, files, tables, with_store};
 use crate::*;
 use std::io::Read;
+use testkit::assembled::{masked_crc, put};
 
 /// Every command fails on `db` with `code` and a message that begins with `start`, ends with `end`, and names an
 /// existing command.
@@ -180,9 +181,10 @@ fn tables_of_a_newer_version() {
     let footer = bytes.len() - 4096;
     bytes[footer + 8] = 9;
     // The checksum covers the file number, which is 0 in footers, and the offset.
-    let place_of_page: Vec<u8> = (0..16).map(|i| if i < 8 { 0 } else { (footer >> (8 * (i - 8))) as u8 }).collect();
-    let crc = header_crc(&[&place_of_page, &bytes[footer..footer + 4092]].concat());
-    (0..4).for_each(|i| bytes[footer + 4092 + i] = (crc >> (8 * i)) as u8);
+    let mut place_of_page = [0; 16];
+    put(&mut place_of_page[8..], footer as u64);
+    let crc = masked_crc(&[&place_of_page[..], &bytes[footer..footer + 4092]].concat());
+    put(&mut bytes[footer + 4092..], crc.into());
     place.write(&table, bytes);
     let start = format!("{table}: version 9 is newer than this reader's 1");
     refused_to_all(&place, 3, &start, "A newer filterblock reads it; `filterblock --version` shows this one's.");

@@ -1,6 +1,6 @@
 //! `filterblock repair`.
 
-use super::{cells, filter_at, flip, printed, tables, with_store};
+use super::{cells, filter_at, flip, tables, with_store};
 use crate::*;
 
 /// The names in `db`, and in `db/lost`.
@@ -38,9 +38,8 @@ fn messages_lead_from_the_damage_to_the_repaired_store() {
     assert!(message.contains("Without a copy, run `filterblock repair db`: it shows what can be kept."), "{message}");
 
     let before = names(&place, "db");
-    let output = place.run("repair db");
-    let plan = printed(&output, 3);
-    assert_eq!(stderr(&output), "");
+    let (plan, message) = ended(3, &place.run("repair db"));
+    assert_eq!(message, "");
     let start = format!("{newer}, level 0: {newer}: at offset 4096: data block checksum stored 0x");
     assert!(plan.starts_with(&start), "{plan}");
     assert!(plan.contains("  cells kept: ") && plan.contains("; cells lost: "), "{plan}");
@@ -82,7 +81,7 @@ fn a_lost_table_is_reported_as_json() {
     let place = with_store();
     let [newer, older] = &tables(&place)[..] else { panic!("two tables") };
     fs::remove_file(place.path(&format!("db/{older}"))).unwrap();
-    let plan: Value = serde_json::from_str(&printed(&place.run("repair db --json"), 3)).unwrap();
+    let plan = place.json(3, "repair db --json");
     let fields = "store applied tables logs filters moved_aside";
     assert_eq!(field_names(&plan), fields);
     assert_eq!((&plan["applied"], &plan["moved_aside"]), (&false.into(), &Value::Array(vec![])));
@@ -111,7 +110,7 @@ fn damaged_filters_are_built_anew_as_they_were() {
     let before = super::filters(&place);
     let table = &tables(&place)[0];
     flip(&place, &format!("db/{table}"), filter_at(&place, table, 1) + 100);
-    let plan = printed(&place.run("repair db"), 3);
+    let plan = place.expect(3, "repair db");
     let start = format!("{table}: filters built anew, nothing is lost with them: payload digest");
     assert!(plan.starts_with(&start), "{plan}");
     assert!(plan.contains("db: no cell is lost. Nothing was changed. To make this repair, run `filterblock repair db"));
@@ -132,7 +131,7 @@ fn a_store_with_a_secret_key_keeps_it() {
     let table = place.json(0, "stats db --hash-key-file key --json")["tables"][0]["file"].as_str().unwrap().to_owned();
     flip(&place, &format!("db/{table}"), 5000);
     place.expect_failure(3, "repair db --apply");
-    let plan = printed(&place.run("repair db --hash-key-file key"), 3);
+    let plan = place.expect(3, "repair db --hash-key-file key");
     place.expect(0, last_command(&plan));
     place.expect(0, "verify db --hash-key-file key");
 }

@@ -1,10 +1,10 @@
 //! `filterblock verify` of a store.
 
-use super::{cells, filter_at, flip, printed, tables, with_store};
+use super::{cells, filter_at, flip, tables, with_store};
 use crate::*;
 
 fn report(place: &Place, code: i32) -> Value {
-    serde_json::from_str(&printed(&place.run("verify db --json"), code)).unwrap()
+    place.json(code, "verify db --json")
 }
 
 #[test]
@@ -48,9 +48,8 @@ fn unusable_filters_are_listed_and_not_probed() {
     let offset = filter_at(&place, table, 1);
     flip(&place, &format!("db/{table}"), offset + 100);
     let start = format!("db/{table}: filter block at offset {offset} (");
-    let output = place.run("verify db");
-    let message = stderr(&output);
-    assert!(printed(&output, 3).starts_with("db: 5000 cells in 2 tables, 3 filters; every data block is right"));
+    let (printed, message) = ended(3, &place.run("verify db"));
+    assert!(printed.starts_with("db: 5000 cells in 2 tables, 3 filters; every data block is right"));
     assert!(message.starts_with(&start) && message.contains("payload digest stored 0x"), "{message}");
     let report = report(&place, 3);
     assert_eq!((&report["ok"], &report["exit_code"]), (&false.into(), &3.into()));
@@ -68,9 +67,8 @@ fn damaged_tables_are_all_named() {
     for table in tables(&place) {
         flip(&place, &format!("db/{table}"), 5000);
     }
-    let output = place.run("verify db");
-    let message = stderr(&output);
-    assert!(printed(&output, 3).contains("in 2 tables, 4 filters; 2 ranges of rows cannot be read, 0 cells missing"));
+    let (printed, message) = ended(3, &place.run("verify db"));
+    assert!(printed.contains("in 2 tables, 4 filters; 2 ranges of rows cannot be read, 0 cells missing"));
     let report = report(&place, 3);
     assert_eq!(report["unreadable"].as_array().unwrap().len(), 2);
     for (line, table) in message.lines().zip(tables(&place)) {
@@ -97,12 +95,10 @@ fn a_filter_that_hides_cells_is_the_worst() {
     assert_eq!(bytes.len(), others.len());
     bytes[at..at + 4096].copy_from_slice(&others[at..at + 4096]);
     place.write(&format!("db/{table}"), bytes);
-    let output = place.run("verify db");
-    let message = stderr(&output);
+    let (_, message) = ended(3, &place.run("verify db"));
     let start = format!("db/{table}: the row filter answers 'no' for ");
     assert!(message.starts_with(&start) && message.contains(" of 1000 cells that the table holds."), "{message}");
     assert!(message.ends_with(&format!("Run `filterblock rebuild db/{table}`.\n")), "{message}");
-    assert_eq!(output.status.code(), Some(3));
     let report = report(&place, 3);
     let missing = report["false_negatives"].as_u64().unwrap();
     assert!(missing > 900 && report["tables"][0]["filters"][0]["false_negatives"] == missing, "{report}");
@@ -116,9 +112,7 @@ fn stores_blocks_and_tables_may_be_mixed_and_the_worst_code_wins() {
     place.write("keys.txt", "key\n");
     place.expect(0, "build --kind bloom --output t.fb keys.txt");
     let table = &tables(&place)[0];
-    let output = place.run(&format!("verify t.fb db missing db/{table} --json"));
-    assert_eq!(output.status.code(), Some(4));
-    let reports = String::from_utf8(output.stdout).unwrap();
+    let reports = place.expect(4, &format!("verify t.fb db missing db/{table} --json"));
     let reports: Vec<Value> = reports.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let column = |name: &str| reports.iter().map(|report| report[name].clone()).collect::<Vec<_>>();
     assert_eq!(column("file"), ["t.fb".into(), "db".into(), Value::from("missing"), format!("db/{table}").into()]);

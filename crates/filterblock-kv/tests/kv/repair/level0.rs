@@ -7,9 +7,7 @@ use crate::*;
 /// A store of five tables in level 0, each of which overwrites or deletes cells of those before.
 pub(super) fn level0() -> SimStorage {
     let storage = SimStorage::new();
-    let store =
-        Store::open(Arc::new(storage.clone()), options().with_max_level0_tables(50).with_max_memtable_bytes(1 << 20))
-            .unwrap();
+    let store = open(&storage, options().with_max_level0_tables(50).with_max_memtable_bytes(1 << 20));
     for round in 0..5 {
         for i in (0..60).filter(|i| i % (round + 1) == 0) {
             match (i + round) % 7 {

@@ -192,6 +192,7 @@ def test_dimensions_order_and_format_of_buffers():
         assert is_refused(view, "a memoryview of format")
         with pytest.raises(TypeError):
             fb.FilterSetBuilder({"id": "number"}, 1000).add_file("f", 1, {"id": view})
+    assert {fb.build(memoryview(array.array(code, range(6)))) for code in "bhilqHILQ"} == {fb.build(range(6))}
     for keys in (numbers.reshape(2, 3), np.array(5), np.int64(5), np.str_("five")):
         assert is_refused(keys)
 
@@ -200,7 +201,7 @@ def test_masked_values_are_null():
     absent = fb.open(fb.build([7], POLICY))
     for keys in ([1, 2, 3], ["a", "b", "c"], np.array([1, "b", 3], object)):
         masked = np.ma.array(keys, mask=[False, True, False])
-        assert absent.may_contain_many(masked).tolist() == [False, True, False]
+        assert absent.may_contain_many(masked).tolist() == [False, True, False] and fb.build(masked) == fb.build([keys[0], keys[2]])
     days = np.ma.array(np.array([0, 1, "NaT"], "M8[D]"), mask=[False, True, False])
     assert fb.build(days, POLICY) == fb.build([dt.date(1970, 1, 1)], POLICY)
     assert absent.may_contain_many(days).tolist() == [False, True, True]

@@ -211,10 +211,11 @@ def pandas(numbers, values):
 
 def polars(numbers, values):
     values = [value.bytes if isinstance(value, uuid.UUID) else value for value in values]
-    dtype = numbers.choice([None, pl.Categorical, pl.Object, "Enum", pl.Int32, pl.UInt64, pl.Datetime("ns")])
+    # The least number of nanoseconds is no time to pandas, by which Arrow shows it.
+    times = [pl.Datetime("ns")] * (-(2**63) not in values)
+    dtype = numbers.choice([None, pl.Categorical, pl.Object, "Enum", pl.Int32, pl.UInt64, *times])
     dtype = pl.Enum(sorted(set(values))) if dtype == "Enum" else dtype
-    made = pl.Series(values, dtype=dtype)
-    return made[::numbers.choice([1, 1, 1, -1])] if dtype is not pl.Object else made
+    return pl.Series(values, dtype=dtype)[:: 1 if dtype is pl.Object else numbers.choice([1, 1, 1, -1])]
 
 
 def buffer(numbers, values):

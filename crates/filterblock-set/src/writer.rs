@@ -158,8 +158,9 @@ impl<S: Read + Write + Seek> GroupWriter<S> {
         Ok(num_bad)
     }
 
-    /// Writes all groups to `sink`, whose bytes begin at `offset` of the set, for column number `number`. Smaller tables come first, and files in the order in which they were added. Returns
-    /// the groups, and the numbers of the files of each.
+    /// Writes all groups to `sink`, whose bytes begin at `offset` of the set, for column number `number`. Smaller tables
+    /// come first, and files in the order in which they were added. Returns the groups, and the numbers of the files of
+    /// each.
     ///
     /// # Errors
     /// [`SetBuildError::Io`], [`SetBuildError::TooLarge`].

@@ -221,7 +221,7 @@ fn we_read_those_of_duckdb() {
     let chunks = stored.read();
     let (num_filters, num_values) = (chunks.len(), chunks.iter().map(Chunk::check).sum::<usize>());
     println!("counted: {num_values} values in {num_filters} filters of DuckDB, none excluded here");
-    println!("counted: {num_filters} of {num_filters} filters of DuckDB equal to ours, bit for bit");
+    println!("counted: {num_filters} filters of DuckDB equal to ours, bit for bit");
 }
 
 /// What a search for a value that is equal, and has other bits, finds in a file of ours.

@@ -1,9 +1,6 @@
 //! Fills, compacts and reads a SlateDB database whose tables have filter blocks, each in a process of its own, and
 //! counts what filters save. See README.md.
 
-mod bench;
-mod figures;
-mod mix;
 mod report;
 mod scans;
 
@@ -70,25 +67,6 @@ enum Command {
         #[arg(long, default_value_t = 10_000)]
         scans: u64,
     },
-    /// Times of loads, lookups and the mix of SlateDB's benchmark tool, by kind of filter, in turns
-    Bench {
-        /// Where to put the databases: a directory, or s3://BUCKET/PREFIX
-        location: Location,
-        #[command(flatten)]
-        shape: Shape,
-        /// Filters, parted by spaces
-        #[arg(long, default_value = "slatedb:10 blocked:10 ribbon:fpr=1%")]
-        filters: String,
-        /// Lookups of each sort
-        #[arg(long, default_value_t = 200_000)]
-        lookups: u64,
-        /// Rounds; each visits every filter
-        #[arg(long, default_value_t = 3)]
-        rounds: usize,
-        /// Seconds of the mix in each round
-        #[arg(long, default_value_t = 5)]
-        seconds: u64,
-    },
 }
 
 /// A database.
@@ -126,10 +104,6 @@ async fn main() -> Result<()> {
         Command::Read { place, rows, absent, caching } => read(&place.database()?, rows, absent, caching).await,
         Command::Report { location, shape, lookups } => report::lookups(&location, shape, lookups).await,
         Command::Scans { location, shape, scans } => report::scans(&location, shape, scans).await,
-        Command::Bench { location, shape, filters, lookups, rounds, seconds } => {
-            let filters = filters.split_whitespace().map(str::parse).collect::<Result<Vec<_>, _>>()?;
-            bench::run(&location, shape, &filters, &bench::Plan { lookups, rounds, seconds }).await
-        }
     }
 }
 

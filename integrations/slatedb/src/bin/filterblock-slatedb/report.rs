@@ -1,7 +1,6 @@
 //! `report` and `scans`: what lookups of absent keys and empty scans cost on an object store, by kind of filter.
 
 use crate::Shape;
-use crate::figures::grouped;
 use crate::scans::Set;
 use anyhow::{Result, ensure};
 use filterblock_slatedb::measure::{Caching, Database, FilterChoice, Location, Lookups, Reader, row};
@@ -163,4 +162,17 @@ impl Line {
             grouped(uncached.bytes / self.uncached.num_keys.max(1)),
         );
     }
+}
+
+/// An integer in groups of three digits.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            grouped.push(' ');
+        }
+        grouped.push(digit);
+    }
+    grouped
 }

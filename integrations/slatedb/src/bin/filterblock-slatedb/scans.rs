@@ -2,7 +2,6 @@
 
 #![expect(clippy::big_endian_bytes, reason = "the bytes of keys have the order of numbers")]
 
-use crate::mix::Random;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -109,7 +108,21 @@ impl Sites {
     }
 }
 
+/// xorshift64.
+struct Random(u64);
+
 impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+
     fn of<'a, T>(&mut self, list: &'a [T]) -> &'a T {
         &list[self.below(list.len() as u64) as usize]
     }

@@ -103,7 +103,7 @@
 //!
 //! A group of gaps takes the depth with which it has nearly as many keys as the budget gives it. Gaps of more than eight
 //! times the mean, between series or at outages, are *jumps*, which are stored apart. Where keys fit without a cut, the
-//! filter is exact, and takes what they need: ids of which a tenth is missing 2.1 bits.
+//! filter is exact, and takes what they need: ids of which a tenth is missing 2.2 bits.
 //!
 //! # The code of bytes
 //!

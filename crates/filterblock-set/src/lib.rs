@@ -127,9 +127,9 @@
 //! rows. Both ends are members of it: c = k, t = B = 1, and c = 1, t · B = 512.
 //!
 //! With two bands of eight rows a page has 16 rows. For 10 000 files at 1 % that is 3 requests of 20 KB, for 8 % more
-//! bits than rows anywhere, which take 7 requests, of 1.3 KB; a line takes 480 KB, and blocks of single files 38 MB. Where
-//! requests are not made at once, or cost by the piece, the fewer win; where a page of very many files takes a second to
-//! read, a shape with fewer rows does ([`Shape`]).
+//! bits than rows anywhere, which take 7 requests, of 1.3 KB; a line takes 640 KB, and a filter in each file 10 000
+//! requests. Where requests are not made at once, or cost by the piece, the fewer win; where a page of very many files
+//! takes a second to read, a shape with fewer rows does ([`Shape`]).
 //!
 //! Bands are apart, and so are parts: whether a visit passes depends on nothing that another visit sees, and rows of one
 //! page never coincide. So the rate of a file of n keys is known exactly ([`Table::rate`]), whatever the shape.

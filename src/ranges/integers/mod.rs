@@ -31,7 +31,7 @@
 //! codes would take 2.1 to 3.0 bits a key to deny absent series, and leave 42 % of the long ranges between random keys;
 //! with as many bits more, codes pass an eighth of the short ones.
 //!
-//! Dense integers need no codes. Where all gaps take no more bits than the rate gives (2.1 for ids of which a tenth is
+//! Dense integers need no codes. Where all gaps take no more bits than the rate gives (2.2 for ids of which a tenth is
 //! missing), the filter is one of cut keys of which nothing is cut off, and its rate is 0.
 
 #[cfg(feature = "std")]

@@ -239,7 +239,7 @@ impl<S: Read + Write + Seek> SetBuilder<S> {
         if index.files.len() > u32::MAX as usize || names > u32::MAX as usize {
             return Err(SetBuildError::TooLarge);
         }
-        for (number, writer) in (0..).zip(self.writers) {
+        for (number, writer) in (0..=u16::MAX).zip(self.writers) {
             let column = &index.columns[usize::from(number)];
             for (record, files) in writer.finish(number, column, &self.hasher, index.data_len, sink)? {
                 index.data_len += record.group_len();

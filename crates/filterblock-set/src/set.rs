@@ -134,7 +134,7 @@ impl FilterSet {
 
     /// Hashes `values`, which are looked up in the column `column`. Whatever cannot be looked up is *maybe*.
     pub fn query<'a>(&self, column: &[u8], values: impl IntoIterator<Item = Value<'a>>) -> Query {
-        let numbered = (0..).zip(&self.index.columns).find(|(_, stored)| *stored.name == *column);
+        let numbered = (0..=u16::MAX).zip(&self.index.columns).find(|(_, stored)| *stored.name == *column);
         let found = numbered.and_then(|(number, stored)| Some((number, ValueClass::from_wire(stored.class)?)));
         let mut buffer = EntryBuffer::default();
         let key = |value: Value<'a>| hash_of(&self.hasher, found?.1, &value, &mut buffer);

@@ -353,6 +353,19 @@ fn dense_numbers_are_exact_in_less_than_three_bits() {
     }
 }
 
+/// A byte code has 255 columns at most.
+#[test]
+fn keys_of_255_bytes_have_a_code_and_those_of_256_none() {
+    for (first, num_columns) in [(1, 255), (0, 0)] {
+        let mut random = Random::new(9);
+        let word = |_| (0..8).map(|_| b'a' + random.below(4) as u8).collect();
+        let mut keys: Vec<Vec<u8>> = (first..=255).map(|byte| [byte].into()).chain((0..4_000).map(word)).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        assert_eq!(Filter::new(&keys, 14.0).params.num_columns, num_columns);
+    }
+}
+
 #[test]
 fn keys_of_a_short_last_group_are_kept_as_others_are() {
     let (mut random, mut num_passing) = (Random::new(8), 0);

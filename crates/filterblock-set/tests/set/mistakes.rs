@@ -83,6 +83,14 @@ fn numbers(name: &str, identity: u64, column: &str) -> Tried {
     denied(&file(ValueClass::Number, add_all(int))?, name, identity, column, int)
 }
 
+/// The set of the file with numbers, by a builder of its own.
+fn of_numbers(mut builder: SetBuilder) -> Tried {
+    let mut file = builder.file("f", 1).map_err(refused)?;
+    add_all(int)(&mut file);
+    file.finish().map_err(refused)?;
+    denied(&open(&finish(builder), None)?, "f", 1, "c", int)
+}
+
 /// The set of the file when it had other numbers.
 fn other_values(identity: u64) -> Result<Whole, String> {
     file_of(identity, ValueClass::Number, |file| (KEYS..2 * KEYS).for_each(|key| assert!(file.add(0, Value::Int(key)))))
@@ -147,8 +155,7 @@ const NOTICED: &[Row] = &[
         open(&finish(builder), Some(KeyHasher::new(8))).map(|_| 0)
     }),
     ("a query of one set is put to another", Maybe, || {
-        let [one, other] = [file(ValueClass::Number, |_| {})?, file(ValueClass::Number, add_all(int))?];
-        let ((one, _), (other, bytes)) = (one, other);
+        let [(one, _), (other, bytes)] = [file(ValueClass::Number, |_| {})?, file(ValueClass::Number, add_all(int))?];
         let (query, files) = (one.query(b"c", [Value::Int(KEYS)]), other.select([("f", 1)]));
         let mut lookup = other.lookup(&query, &files);
         lookup.give(0, &bytes);
@@ -162,30 +169,17 @@ const NOTICED: &[Row] = &[
         Ok(2 - mask.count())
     }),
     ("another object's bytes are given", Maybe, || {
-        let mut builder = builder(ValueClass::Number);
-        let mut file = builder.file("f", 1).expect("a file");
-        add_all(int)(&mut file);
-        file.finish().expect("blocks");
-        let bytes = finish(builder);
-        let (set, bytes) = open(&bytes, None)?;
+        let (set, bytes) = file(ValueClass::Number, add_all(int))?;
         denied(&(set, vec![0; bytes.len()]), "f", 1, "c", int)
     }),
     ("files of other sizes than the sizing's usual one", Maybe, || {
         let few = [SetColumn::new("c", ValueClass::Number, usual(1, 1e-6))];
-        let mut builder = SetBuilder::new(&hasher(), &few).map_err(refused)?;
-        let mut file = builder.file("f", 1).map_err(refused)?;
-        add_all(int)(&mut file);
-        file.finish().map_err(refused)?;
-        denied(&open(&finish(builder), None)?, "f", 1, "c", int)
+        of_numbers(SetBuilder::new(&hasher(), &few).map_err(refused)?)
     }),
     ("a scratch that is not empty", Maybe, || {
         let columns = [SetColumn::new("c", ValueClass::Number, usual(400, 1e-6))];
         let scratch = || Ok(std::io::Cursor::new(vec![0x55; 1000]));
-        let mut builder = SetBuilder::with_scratch(&hasher(), &columns, 0, scratch).map_err(refused)?;
-        let mut file = builder.file("f", 1).map_err(refused)?;
-        add_all(int)(&mut file);
-        file.finish().map_err(refused)?;
-        denied(&open(&finish(builder), None)?, "f", 1, "c", int)
+        of_numbers(SetBuilder::with_scratch(&hasher(), &columns, 0, scratch).map_err(refused)?)
     }),
     ("another object's bytes are compacted", Maybe, || {
         let (of_numbers, bytes) = file(ValueClass::Number, add_all(int))?;

@@ -109,3 +109,15 @@ fn given_twice() {
     let twice = SetBuilder::new(&hasher(), &[column.clone(), column]);
     assert!(matches!(twice.err(), Some(SetBuildError::ColumnName(name)) if name == b"k"));
 }
+
+/// As many columns as a set may have, and one more.
+#[test]
+fn columns_of_every_number() {
+    let column = |number: u32| SetColumn::new(number.to_string(), ValueClass::Number, usual(1, 0.1));
+    let columns: Vec<_> = (0..=u32::from(u16::MAX)).map(column).collect();
+    assert!(matches!(SetBuilder::new(&hasher(), &columns), Err(SetBuildError::TooLarge)));
+    let mut builder = SetBuilder::new(&hasher(), &columns[1..]).expect("a builder");
+    builder.file("f", 1).expect("a file").finish().expect("no filters");
+    let bytes = finish(builder);
+    assert!(may_have_7(&(open(&bytes).expect("a set"), bytes)), "it has no column `id`");
+}

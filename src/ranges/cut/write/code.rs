@@ -154,7 +154,8 @@ fn log2(number: u32) -> f64 {
 /// Returns the table of codes for these classes.
 fn encode(classes: &[Class], columns: &[usize], has_end: bool) -> Chosen {
     let mut table = vec![0; table_len(classes.len(), columns.len())];
-    (1..).zip(columns).for_each(|(column, &symbol)| table[symbol - 1] = column);
+    // Not `1..`, which computes 256 after the last of 255.
+    (1..=u8::MAX).zip(columns).for_each(|(column, &symbol)| table[symbol - 1] = column);
     let mut at = ENTRIES_AT;
     for (class, number) in classes.iter().zip(0..) {
         for &byte in &class.bytes {

@@ -1,7 +1,7 @@
-//! Filter blocks inside rusty-leveldb, a LevelDB in Rust: a compact frame for every 2 KiB of a table's data, and two
-//! bytes of a checksum, as tables are opened without verifying the filters'.
+//! Filter blocks inside rusty-leveldb, a LevelDB in Rust: a compact frame for every 2 KiB of a table's data, and four
+//! bytes that state whether it is intact, and one of this policy: rusty-leveldb verifies neither.
 
-use filterblock::{CompactFrameReader, FilterBlockBuilder, FilterPolicy, KeyTransform, ParsePolicyError};
+use filterblock::{CompactFrameReader, FilterBlockBuilder, FilterPolicy, KeyHasher, KeyTransform, ParsePolicyError};
 use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,12 +10,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// readers answer *maybe*.
 const NO_FILTER: [u8; 1] = [0xff];
 
-const CHECK_LEN: usize = 2;
+const CHECK_LEN: usize = 4;
 
 /// A filter policy of rusty-leveldb, from the text of a policy, such as `golomb:9.2,seed=7`.
 #[derive(Debug)]
 pub struct CompactFilters {
     policy: FilterPolicy,
+    /// The hash of the transform's text, under the seed or the secret key: how entries are made.
+    entries: u64,
     name: &'static str,
     unfinished: AtomicU64,
     negatives: AtomicU64,
@@ -56,11 +58,11 @@ impl CompactFilters {
         if matches!(found, KeyTransform::Row | KeyTransform::RowColumn) {
             return Err(PolicyError::Transform { found });
         }
-        // A frame does not store how its entries were made: the name does, as LevelDB reads filters of its name only. It
-        // is the hash of the transform's text, under the seed or the secret key.
-        let name = format!("filterblock.{:016x}", policy.hasher().hash(found.to_string().as_bytes()).get());
-        let name = Box::leak(name.into_boxed_str());
-        Ok(Self { policy, name, unfinished: 0.into(), negatives: 0.into(), unreadable: 0.into() })
+        // A frame does not store how its entries were made: the name does, for LevelDB, which reads filters of its name
+        // only. rusty-leveldb takes those of the next name, too, if there are none of this one.
+        let entries = policy.hasher().hash(found.to_string().as_bytes()).get();
+        let name = Box::leak(format!("filterblock.{entries:016x}").into_boxed_str());
+        Ok(Self { policy, entries, name, unfinished: 0.into(), negatives: 0.into(), unreadable: 0.into() })
     }
 
     /// Filters that could not be built: what is stored in their place matches every key.
@@ -73,17 +75,18 @@ impl CompactFilters {
         self.negatives.load(Ordering::Relaxed)
     }
 
-    /// Queries of bytes that are damaged or no filter, answered *maybe*.
+    /// Queries of bytes that are damaged, of another policy, or no filter, answered *maybe*.
     pub fn unreadable(&self) -> u64 {
         self.unreadable.load(Ordering::Relaxed)
     }
 
+    /// Of one hash for all policies, so that two policies have other checks of all frames, or, once in 2^32, of none.
     fn check_of(&self, frame: &[u8]) -> [u8; CHECK_LEN] {
-        let [.., a, b] = self.policy.hasher().hash(frame).get().to_be_bytes();
-        [a, b]
+        let check = KeyHasher::new(0).hash(frame).get() ^ self.entries;
+        (check as u32).to_be_bytes()
     }
 
-    /// The filter of stored bytes, unless they are damaged.
+    /// The filter of stored bytes, unless they are damaged, or their entries were made in another way.
     fn open<'a>(&'a self, stored: &'a [u8]) -> Option<CompactFrameReader<'a>> {
         let (frame, check) = stored.split_last_chunk()?;
         if *check != self.check_of(frame) {

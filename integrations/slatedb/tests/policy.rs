@@ -99,13 +99,9 @@ fn the_first_failure_states_what_was_found() {
     assert_eq!(policy.first_failure(), None);
     policy.decode(b"short");
     policy.decode(&[0; 100]);
-    let expected = "a filter of 5 bytes is ignored: damaged: ";
-    assert!(
-        policy.first_failure().is_some_and(|failure| failure.starts_with(expected)),
-        "{:?}",
-        policy.first_failure()
-    );
-    assert_eq!((policy.outcomes().damaged, policy.outcomes().damaged), (2, 2));
+    let failure = policy.first_failure().expect("a failure");
+    assert!(failure.starts_with("a filter of 5 bytes is ignored: damaged: "), "{failure}");
+    assert_eq!(policy.outcomes().damaged, 2);
 }
 
 #[test]
@@ -182,10 +178,8 @@ fn prefixes_are_answered_where_they_are_entries() {
 #[test]
 fn policies_are_text_and_refused_where_keys_have_no_entries() {
     for policy in policies() {
-        assert_eq!(
-            policy.to_string().parse::<FilterBlockPolicy>().map(|parsed| parsed.to_string()),
-            Ok(policy.to_string())
-        );
+        let text = policy.to_string();
+        assert_eq!(text.parse().map(|parsed: FilterBlockPolicy| parsed.to_string()), Ok(text));
     }
     for transform in ["row", "row+column", "custom:200:1"] {
         let refused = format!("blocked:10,transform={transform}").parse::<FilterBlockPolicy>();
@@ -208,14 +202,9 @@ fn the_estimated_size_is_that_of_the_filter() {
 /// A filter of every third key, by entries of all sorts.
 fn built_of_ranges(policy: &RangeBlockPolicy) -> Arc<dyn Filter> {
     let mut builder = policy.builder();
-    for i in 0..ROWS {
-        let value = match i % 3 {
-            0 => ValueDeletable::Value(Bytes::from_static(b"value")),
-            1 => ValueDeletable::Merge(Bytes::from_static(b"operand")),
-            _ => ValueDeletable::Tombstone,
-        };
-        builder.add_entry(&entry(key(3 * i), value));
-    }
+    let [value, operand] = [b"value", b"merge"].map(|bytes| Bytes::from_static(bytes));
+    let values = [ValueDeletable::Value(value), ValueDeletable::Merge(operand), ValueDeletable::Tombstone];
+    (0..ROWS).zip(values.iter().cycle()).for_each(|(i, value)| builder.add_entry(&entry(key(3 * i), value.clone())));
     builder.build()
 }
 

@@ -48,7 +48,7 @@
 //! DataFusion converts the values of a file to the type of the table's column. A conversion that changes values, such as
 //! from milliseconds to seconds, would make rows equal to a literal that the filter has never seen. So the filters of a
 //! column are named after its decimal places, and a file that has more of them gets none: a table with another number of
-//! places finds no filter.
+//! places finds no filter. Timestamps in INT96 get none: DataFusion's option `coerce_int96` cuts them first.
 //!
 //! A table with an `expr_adapter_factory` of its own, which may give a default in place of null, is read as a whole.
 //!

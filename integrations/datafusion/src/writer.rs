@@ -10,6 +10,7 @@ use datafusion::parquet::arrow::ProjectionMask;
 #[expect(deprecated, reason = "what replaces it is sixty lines of an example")]
 use datafusion::parquet::arrow::async_reader::ParquetObjectReader;
 use datafusion::parquet::arrow::async_reader::ParquetRecordBatchStreamBuilder;
+use datafusion::parquet::basic::Type;
 use datafusion::parquet::errors::ParquetError;
 use filterblock::{KeyHash, KeyHasher};
 use filterblock_set::{EntryBuffer, FilterSet, Opening, SetBuildError, SetBuilder, SetColumn, Sizing};
@@ -161,7 +162,8 @@ impl SetWriter {
         Ok(file.finish()?.len())
     }
 
-    /// Reads a stored Parquet file, and adds it. Returns the number of columns for which it has no filter.
+    /// Reads a stored Parquet file, and adds it. Returns the number of columns for which it has no filter. Timestamps in
+    /// INT96 get none: the option `coerce_int96` of a session or a table decides what a query sees of them.
     ///
     /// # Errors
     /// [`WriteError::Parquet`], and those of [`add_file`](Self::add_file).
@@ -171,12 +173,19 @@ impl SetWriter {
         let stream = ParquetRecordBatchStreamBuilder::new(reader).await?;
         let names = self.columns.iter().map(|(name, _)| name.as_str());
         let columns = ProjectionMask::columns(stream.parquet_schema(), names);
-        let num_rows = stream.metadata().file_metadata().num_rows();
-        let mut stream = stream.with_projection(columns).build()?;
         let mut keys = self.keys();
-        if num_rows == 0 {
+        if stream.metadata().file_metadata().num_rows() == 0 {
             keys.allow_empty();
         }
+        // Before they are converted to the table's type, they are cut to the unit of `coerce_int96`, which a reader sets.
+        for leaf in stream.parquet_schema().columns().iter().filter(|leaf| leaf.physical_type() == Type::INT96) {
+            let column = &leaf.path().parts()[0];
+            if let Some(position) = self.columns.iter().position(|(name, _)| name == column) {
+                log::warn!("{}: column {column:?}: INT96 is not indexed", object.location);
+                keys.hashes[position] = None;
+            }
+        }
+        let mut stream = stream.with_projection(columns).build()?;
         while let Some(batch) = stream.try_next().await? {
             if let Err(error) = keys.add(&batch) {
                 log::warn!("{}: {error}", object.location);
@@ -287,7 +296,7 @@ impl FileKeys {
         self.is_whole = true;
     }
 
-    /// Adds the rows of a batch.
+    /// Adds the rows of a batch. None of its columns may be stored as INT96 (see [`SetWriter::index_file`]).
     ///
     /// # Errors
     /// [`WriteError::OtherType`] or [`WriteError::NotIndexable`], the first of them; the file then has no filter for the

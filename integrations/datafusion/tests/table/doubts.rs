@@ -3,7 +3,11 @@
 use crate::lake::{self, Lake};
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
 use datafusion::common::ScalarValue;
+use datafusion::datasource::file_format::parquet::ParquetFormat;
 use datafusion::object_store::ObjectStoreExt;
+use datafusion::parquet::data_type::{Int64Type, Int96Type};
+use datafusion::parquet::file::writer::SerializedFileWriter;
+use datafusion::parquet::schema::parser::parse_message_type;
 use datafusion::prelude::{col, lit};
 use filterblock_datafusion::Doubt;
 use rand::rngs::StdRng;
@@ -29,11 +33,10 @@ fn row(lake: &Lake, row: i64, number: i64) -> datafusion::arrow::array::RecordBa
 /// Every file is kept by a lookup of what it has, in every column. Returns how many files were left out.
 async fn nothing_is_lost(lake: &Lake, set: Vec<u8>) -> u64 {
     let (filter, files) = (lake.filter(set).await, lake.files().await);
-    let files: Vec<_> = files.iter().collect();
     for number in 0..FILES {
-        let filters = [col("number").eq(lit(number)).or(col("text").eq(lit(number.to_string())))];
-        let keep = filter.may_match(&lake.schema, &filters, &files).await;
-        assert!(keep.contains(number as usize), "{number}: {:?}", filter.outcomes());
+        let expr = col("number").eq(lit(number)).or(col("text").eq(lit(number.to_string())));
+        let keep = lake.may_match(&filter, expr, &files).await;
+        assert!(keep.contains(&(number as usize)), "{number}: {:?}", filter.outcomes());
     }
     filter.outcomes().counts.skipped
 }
@@ -129,4 +132,34 @@ async fn converted_values_are_found() {
         }
         assert_eq!(filter.outcomes().counts.skipped, 0);
     }
+}
+
+/// The table's format, and so a session's `coerce_int96`, decides in what unit DataFusion reads INT96, and the value is
+/// then converted to the table's: one file has other values in each of these tables, and a set serves all of them.
+#[tokio::test]
+async fn int96_is_maybe() {
+    let mut lake = Lake::new(lake::schema(&[("time", DataType::Timestamp(TimeUnit::Nanosecond, None))]));
+    let schema = parse_message_type("message file { required int64 row; required int96 time; }").unwrap();
+    let mut bytes = Vec::new();
+    let mut file = SerializedFileWriter::new(&mut bytes, Arc::new(schema), Default::default()).unwrap();
+    let mut group = file.next_row_group().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    column.typed::<Int64Type>().write_batch(&[1], None, None).unwrap();
+    column.close().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    // Nanoseconds of the day, in two words, and the Julian day, of 1970-01-01.
+    column.typed::<Int96Type>().write_batch(&[vec![1_001_001_001, 0, 2_440_588].into()], None, None).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    file.close().unwrap();
+    lake.store.put(&"data/1.parquet".into(), bytes.into()).await.unwrap();
+    let filter = lake.filter(lake.set(&["row", "time"]).await).await;
+    for (unit, shown) in [("ns", 1_001_001_001), ("us", 1_001_001_000), ("ms", 1_001_000_000), ("s", 1_000_000_000)] {
+        lake.format = Arc::new(ParquetFormat::default().with_coerce_int96(Some(unit.into())));
+        let equals = col("time").eq(lit(ScalarValue::TimestampNanosecond(Some(shown), None)));
+        assert_eq!(lake.rows(Arc::new(lake.table()), equals.clone()).await, Ok(vec![1]), "{unit} without a set");
+        assert_eq!(lake.rows(lake.filtered(&filter), equals).await, Ok(vec![1]), "{unit}");
+        assert_eq!(lake.rows(lake.filtered(&filter), col("row").eq(lit(2_i64))).await, Ok(vec![]), "{unit}");
+    }
+    assert_eq!(filter.outcomes().counts.skipped, 4, "the other column has a filter");
 }

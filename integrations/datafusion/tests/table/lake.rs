@@ -1,8 +1,8 @@
 //! A small table in a store in memory.
 
 use crate::counting::CountingStore;
-use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch};
-use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch};
+use datafusion::arrow::datatypes::{DataType, Field, Int64Type, Schema, SchemaRef};
 use datafusion::catalog::TableProvider;
 use datafusion::common::ScalarValue;
 use datafusion::datasource::file_format::parquet::ParquetFormat;
@@ -11,7 +11,7 @@ use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::object_store::memory::InMemory;
 use datafusion::object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 use datafusion::parquet::arrow::ArrowWriter;
-use datafusion::prelude::{Expr, SessionContext};
+use datafusion::prelude::{Expr, SessionConfig, SessionContext};
 use filterblock::KeyHasher;
 use filterblock_datafusion::{FileFilter, FilteredTable, SetWriter};
 use filterblock_set::Sizing;
@@ -21,6 +21,8 @@ use std::sync::Arc;
 pub struct Lake {
     pub store: Arc<CountingStore>,
     pub schema: SchemaRef,
+    /// How the table reads its files.
+    pub format: Arc<ParquetFormat>,
 }
 
 /// The schema of a table with these columns after the number of the row.
@@ -71,7 +73,18 @@ pub fn finished(writer: &mut SetWriter) -> Vec<u8> {
 
 impl Lake {
     pub fn new(schema: SchemaRef) -> Self {
-        Self { store: CountingStore::new(Arc::new(InMemory::new())), schema }
+        Self { store: CountingStore::new(Arc::new(InMemory::new())), schema, format: Arc::default() }
+    }
+
+    /// A table of numbers.
+    pub fn numbers() -> Self {
+        Self::new(schema(&[("number", DataType::Int64)]))
+    }
+
+    /// A batch of a table of numbers.
+    pub fn batch(&self, first_row: i64, numbers: impl IntoIterator<Item = Option<i64>>) -> RecordBatch {
+        let numbers = numbers.into_iter().map(|number| scalar(&DataType::Int64, number));
+        batch(&self.schema, first_row, &[numbers.collect()])
     }
 
     /// Writes a file, and returns what the store says of it.
@@ -109,7 +122,7 @@ impl Lake {
     }
 
     pub fn config(&self) -> ListingTableConfig {
-        let options = ListingOptions::new(Arc::new(ParquetFormat::default()));
+        let options = ListingOptions::new(self.format.clone());
         let config = ListingTableConfig::new(ListingTableUrl::parse("lake://files/data/").unwrap());
         config.with_listing_options(options).with_schema(self.schema.clone())
     }
@@ -118,19 +131,24 @@ impl Lake {
         Arc::new(FilteredTable::new(self.table(), filter.clone()))
     }
 
+    /// The positions of the files that may have rows for which `expr` is true.
+    pub async fn may_match(&self, filter: &FileFilter, expr: Expr, files: &[ObjectMeta]) -> Vec<usize> {
+        let files: Vec<_> = files.iter().collect();
+        filter.may_match(&self.schema, &[expr], &files).await.iter().collect()
+    }
+
+    pub fn context(&self, config: SessionConfig) -> SessionContext {
+        let context = SessionContext::new_with_config(config);
+        context.register_object_store(ObjectStoreUrl::parse("lake://files").unwrap().as_ref(), self.store.clone());
+        context
+    }
+
     /// The numbers of the rows for which `filter` is true, in order; an error as text.
     pub async fn rows(&self, table: Arc<dyn TableProvider>, filter: Expr) -> Result<Vec<i64>, String> {
-        let context = SessionContext::new();
-        context.register_object_store(ObjectStoreUrl::parse("lake://files").unwrap().as_ref(), self.store.clone());
-        let found = async {
-            let found = context.read_table(table)?.filter(filter)?.select_columns(&["row"])?;
-            found.collect().await
-        };
+        let context = self.context(SessionConfig::new());
+        let found = async { context.read_table(table)?.filter(filter)?.select_columns(&["row"])?.collect().await };
         let found = found.await.map_err(|error| error.strip_backtrace())?;
-        let numbers = |batch: &RecordBatch| {
-            let rows = batch.column(0).as_any().downcast_ref::<Int64Array>().unwrap();
-            rows.values().to_vec()
-        };
+        let numbers = |batch: &RecordBatch| batch.column(0).as_primitive::<Int64Type>().values().to_vec();
         let mut rows: Vec<i64> = found.iter().flat_map(numbers).collect();
         rows.sort_unstable();
         Ok(rows)

@@ -1,12 +1,10 @@
 //! Filters that a plan makes while it runs: those of joins, and others.
 
-use crate::lake::{self, Lake};
+use crate::lake::Lake;
 use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch};
-use datafusion::arrow::datatypes::DataType;
 use datafusion::arrow::util::pretty::pretty_format_batches;
 use datafusion::catalog::TableProvider;
 use datafusion::datasource::source::DataSourceExec;
-use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::logical_expr::JoinType;
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{Column, DynamicFilterPhysicalExpr, in_list, lit};
@@ -19,10 +17,9 @@ const FILES: i64 = 20;
 
 /// Number n is in file n mod 20, so that minimum and maximum deny no file.
 async fn numbers() -> Lake {
-    let lake = Lake::new(lake::schema(&[("number", DataType::Int64)]));
+    let lake = Lake::numbers();
     for file in 0..FILES {
-        let numbers = (0..100).map(|row| lake::scalar(&DataType::Int64, Some(row * FILES + file))).collect();
-        lake.put(&format!("{file:02}"), &lake::batch(&lake.schema, file * 100, &[numbers])).await;
+        lake.put(&format!("{file:02}"), &lake.batch(file * 100, (0..100).map(|row| Some(row * FILES + file)))).await;
     }
     lake
 }
@@ -32,9 +29,7 @@ fn context(lake: &Lake, threshold: usize) -> SessionContext {
     let mut config = SessionConfig::new().with_target_partitions(4).with_collect_statistics(false);
     config.options_mut().optimizer.hash_join_single_partition_threshold = threshold;
     config.options_mut().optimizer.hash_join_single_partition_threshold_rows = threshold;
-    let context = SessionContext::new_with_config(config);
-    context.register_object_store(ObjectStoreUrl::parse("lake://files").unwrap().as_ref(), lake.store.clone());
-    context
+    lake.context(config)
 }
 
 /// The lines of the join of some numbers with the table, in order, and how many files were opened for it.

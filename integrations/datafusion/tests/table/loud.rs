@@ -2,19 +2,18 @@
 
 use crate::lake::{self, Lake};
 use datafusion::arrow::compute::concat_batches;
-use datafusion::arrow::datatypes::{DataType, SchemaRef};
+use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::util::pretty::pretty_format_batches;
-use datafusion::common::ScalarValue;
 use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{Result, ScalarValue};
 use datafusion::datasource::listing::ListingTable;
-use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::object_store::{ObjectMeta, ObjectStoreExt};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{Column, IsNullExpr, Literal, case};
 use datafusion::physical_expr_adapter::{
     DefaultPhysicalExprAdapterFactory, PhysicalExprAdapter, PhysicalExprAdapterFactory,
 };
-use datafusion::prelude::{SessionContext, col, lit};
+use datafusion::prelude::{SessionConfig, col, lit};
 use filterblock_datafusion::{Doubt, FileFilter, FilteredTable, Finding};
 use filterblock_set::FileMask;
 use std::sync::Arc;
@@ -23,22 +22,17 @@ use tokio::sync::Barrier;
 
 /// Files of one number each, with a set.
 async fn numbers(count: i64) -> (Lake, Vec<u8>) {
-    let lake = Lake::new(lake::schema(&[("number", DataType::Int64)]));
+    let lake = Lake::numbers();
     for number in 0..count {
-        lake.put(&number.to_string(), &of_number(&lake.schema, number, Some(number))).await;
+        lake.put(&number.to_string(), &lake.batch(number, [Some(number)])).await;
     }
     let set = lake.set(&["number"]).await;
     (lake, set)
 }
 
-fn of_number(schema: &SchemaRef, row: i64, number: Option<i64>) -> datafusion::arrow::array::RecordBatch {
-    lake::batch(schema, row, &[vec![lake::scalar(&DataType::Int64, number)]])
-}
-
 /// The metrics of a set in `EXPLAIN ANALYZE` of a query for the number.
 async fn explained(lake: &Lake, filter: &Arc<FileFilter>, number: i64) -> Vec<String> {
-    let context = SessionContext::new();
-    context.register_object_store(ObjectStoreUrl::parse("lake://files").unwrap().as_ref(), lake.store.clone());
+    let context = lake.context(SessionConfig::new());
     let query = context.read_table(lake.filtered(filter)).unwrap().filter(col("number").eq(lit(number))).unwrap();
     let plan = query.explain(false, true).unwrap().collect().await.unwrap();
     let text = pretty_format_batches(&plan).unwrap().to_string();
@@ -84,7 +78,7 @@ async fn names_of_another_form_are_reported() {
     let files = lake.files().await;
     for (number, file) in (0..).zip(&files) {
         let mut keys = writer.keys();
-        keys.add(&of_number(&lake.schema, number, Some(number))).unwrap();
+        keys.add(&lake.batch(number, [Some(number)])).unwrap();
         let location = format!("bucket/{}", file.location).into();
         writer.add_file(&ObjectMeta { location, ..file.clone() }, keys).unwrap();
     }
@@ -105,17 +99,13 @@ struct Sevens(Arc<dyn PhysicalExprAdapter>);
 struct SevensFactory;
 
 impl PhysicalExprAdapterFactory for SevensFactory {
-    fn create(
-        &self,
-        logical: SchemaRef,
-        physical: SchemaRef,
-    ) -> datafusion::common::Result<Arc<dyn PhysicalExprAdapter>> {
+    fn create(&self, logical: SchemaRef, physical: SchemaRef) -> Result<Arc<dyn PhysicalExprAdapter>> {
         Ok(Arc::new(Sevens(DefaultPhysicalExprAdapterFactory.create(logical, physical)?)))
     }
 }
 
 impl PhysicalExprAdapter for Sevens {
-    fn rewrite(&self, expr: Arc<dyn PhysicalExpr>) -> datafusion::common::Result<Arc<dyn PhysicalExpr>> {
+    fn rewrite(&self, expr: Arc<dyn PhysicalExpr>) -> Result<Arc<dyn PhysicalExpr>> {
         let expr = self.0.rewrite(expr)?;
         let or_seven = |expr: Arc<dyn PhysicalExpr>| match expr.downcast_ref::<Column>() {
             Some(column) if column.name() == "number" => {
@@ -132,12 +122,12 @@ impl PhysicalExprAdapter for Sevens {
 /// A null that the table shows as 7 is in no filter as 7.
 #[tokio::test]
 async fn substituted_values_are_maybe() {
-    let lake = Lake::new(lake::schema(&[("number", DataType::Int64)]));
+    let lake = Lake::numbers();
     // Minimum and maximum do not rule 7 out.
-    let (null, others) = (of_number(&lake.schema, 0, None), [5, 9].map(|n| of_number(&lake.schema, n, Some(n))));
+    let (null, others) = (lake.batch(0, [None]), [5, 9].map(|n| lake.batch(n, [Some(n)])));
     lake.put("0", &concat_batches(&lake.schema, [&null].into_iter().chain(&others)).unwrap()).await;
-    lake.put("1", &of_number(&lake.schema, 1, Some(1))).await;
-    lake.put("2", &of_number(&lake.schema, 2, Some(7))).await;
+    lake.put("1", &lake.batch(1, [Some(1)])).await;
+    lake.put("2", &lake.batch(2, [Some(7)])).await;
     let filter = lake.filter(lake.set(&["number"]).await).await;
     let table = || ListingTable::try_new(lake.config().with_expr_adapter_factory(Arc::new(SevensFactory))).unwrap();
     let sevens = col("number").eq(lit(7_i64));
@@ -159,16 +149,11 @@ async fn a_list_that_is_older_than_a_file() {
     let (lake, set) = numbers(2).await;
     let filter = lake.filter(set).await;
     let old = lake.files().await;
-    lake.put("1", &of_number(&lake.schema, 1, Some(99))).await;
+    lake.put("1", &lake.batch(1, [Some(99)])).await;
     let new = lake.files().await;
-    let may_match = async |number: i64, files: &[ObjectMeta]| {
-        let files: Vec<_> = files.iter().collect();
-        let may_match = filter.may_match(&lake.schema, &[col("number").eq(lit(number))], &files).await;
-        may_match.iter().collect::<Vec<_>>()
-    };
-    assert_eq!(may_match(99, &new).await, [1]);
-    assert_eq!(may_match(99, &old).await, [0; 0], "listed in README.md among what is not noticed");
-    assert_eq!(may_match(1, &old).await, [1]);
+    assert_eq!(lake.may_match(&filter, col("number").eq(lit(99_i64)), &new).await, [1]);
+    assert_eq!(lake.may_match(&filter, col("number").eq(lit(99_i64)), &old).await, [0; 0], "as README.md says");
+    assert_eq!(lake.may_match(&filter, col("number").eq(lit(1_i64)), &old).await, [1]);
     assert_eq!(filter.outcomes().verdict(), [Finding::Unknown { unknown: 1, files: 6 }]);
     assert_eq!(lake.rows(lake.filtered(&filter), col("number").eq(lit(99_i64))).await, Ok(vec![1]));
 }
@@ -176,9 +161,9 @@ async fn a_list_that_is_older_than_a_file() {
 /// Every file has the value: the set is asked in vain, and says so.
 #[tokio::test]
 async fn a_value_of_every_file() {
-    let lake = Lake::new(lake::schema(&[("number", DataType::Int64)]));
+    let lake = Lake::numbers();
     for row in 0..10 {
-        lake.put(&row.to_string(), &of_number(&lake.schema, row, Some(7))).await;
+        lake.put(&row.to_string(), &lake.batch(row, [Some(7)])).await;
     }
     let (filter, files) = (lake.filter(lake.set(&["number"]).await).await, lake.files().await);
     let (files, sevens) = (files.iter().collect::<Vec<_>>(), [col("number").eq(lit(7_i64)), col("row").lt(lit(5_i64))]);
@@ -199,14 +184,13 @@ async fn queries_read_at_once() {
     const QUERIES: usize = 4;
     let (lake, set) = numbers(5).await;
     let files = lake.files().await;
-    let files: Vec<_> = files.iter().collect();
     let filter = lake.filter(set).await;
     *lake.store.watch.gate.lock().unwrap() = Arc::new(Barrier::new(QUERIES));
-    let query = async |number: i64| filter.may_match(&lake.schema, &[col("number").eq(lit(number))], &files).await;
+    let query = async |number: i64| lake.may_match(&filter, col("number").eq(lit(number)), &files).await;
     let all = futures::future::join_all((0..QUERIES as i64).map(query));
     let all = tokio::time::timeout(Duration::from_secs(60), all).await.expect("no query waits for another");
     for (number, may_match) in all.iter().enumerate() {
-        assert!(may_match.iter().eq([number]));
+        assert_eq!(*may_match, [number]);
     }
     assert_eq!(filter.outcomes().counts.requests, 2 * QUERIES as u64);
 }

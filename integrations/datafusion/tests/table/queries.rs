@@ -146,12 +146,11 @@ async fn every_indexable_type_is_looked_up() {
 /// The comparison notices a set that denies stored values.
 #[tokio::test]
 async fn control_a_set_without_the_values_loses_rows() {
-    let lake = Lake::new(lake::schema(&[("number", DataType::Int64)]));
-    let number = |number| lake::batch(&lake.schema, number, &[vec![lake::scalar(&DataType::Int64, Some(number))]]);
-    let object = lake.put("1", &number(1)).await;
+    let lake = Lake::numbers();
+    let object = lake.put("1", &lake.batch(1, [Some(1)])).await;
     let mut writer = lake::writer(&lake.schema, &["number"]);
     let mut keys = writer.keys();
-    keys.add(&number(2)).unwrap();
+    keys.add(&lake.batch(2, [Some(2)])).unwrap();
     writer.add_file(&object, keys).unwrap();
     let filter = lake.filter(lake::finished(&mut writer)).await;
     let expr = col("number").eq(lit(1_i64));

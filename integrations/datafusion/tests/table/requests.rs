@@ -13,10 +13,9 @@ use tokio::sync::Barrier;
 
 #[tokio::test]
 async fn two_requests_cold_none_warm_and_files_stay_closed() {
-    let lake = Lake::new(lake::schema(&[("number", DataType::Int64)]));
+    let lake = Lake::numbers();
     for file in 0..12_i64 {
-        let numbers = (0..3000).map(|row| lake::scalar(&DataType::Int64, Some(2 * (row * 12 + file)))).collect();
-        lake.put(&format!("{file:02}"), &lake::batch(&lake.schema, file * 3000, &[numbers])).await;
+        lake.put(&format!("{file:02}"), &lake.batch(file * 3000, (0..3000).map(|row| Some(24 * row + 2 * file)))).await;
     }
     let filter = lake.filter(lake.set(&["number"]).await).await;
     let expr = col("number").eq(lit(2 * (5 * 12 + 7_i64)));

@@ -1,8 +1,6 @@
 //! Writers of sets: given nothing, given twice, and two that continue one set.
 
 use crate::lake::{self, Lake};
-use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::datatypes::{DataType, Schema};
 use datafusion::object_store::memory::InMemory;
 use datafusion::object_store::path::Path;
 use datafusion::object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
@@ -11,66 +9,48 @@ use filterblock_datafusion::{FileFilter, SetWriter, WriteError};
 use filterblock_set::{FilterSet, Opening, SetBuildError};
 use std::sync::Arc;
 
-fn numbers() -> Lake {
-    Lake::new(lake::schema(&[("number", DataType::Int64)]))
-}
-
-fn rows(lake: &Lake, numbers: &[Option<i64>]) -> RecordBatch {
-    let values = numbers.iter().map(|number| lake::scalar(&DataType::Int64, *number)).collect();
-    lake::batch(&lake.schema, 0, &[values])
-}
-
-fn writer(schema: &Schema) -> SetWriter {
-    lake::writer(schema, &["number"])
-}
-
 /// Returns whether the file may have the number 7, by the set of one file.
 async fn may_have_7(lake: &Lake, object: &ObjectMeta, mut writer: SetWriter) -> bool {
     let filter = lake.filter(lake::finished(&mut writer)).await;
-    filter.may_match(&lake.schema, &[col("number").eq(lit(7_i64))], &[object]).await.contains(0)
+    lake.may_match(&filter, col("number").eq(lit(7_i64)), std::slice::from_ref(object)).await == [0]
 }
 
 #[tokio::test]
 async fn given_nothing() {
-    let lake = numbers();
-    let object = lake.put("1", &rows(&lake, &[Some(7)])).await;
+    let lake = Lake::numbers();
+    let writer = || lake::writer(&lake.schema, &["number"]);
+    let object = lake.put("1", &lake.batch(0, [Some(7)])).await;
     let is_empty = |error: Option<WriteError>| matches!(error, Some(WriteError::Set(SetBuildError::Empty)));
-    assert!(is_empty(writer(&lake.schema).finish(&mut Vec::new()).err()));
+    assert!(is_empty(writer().finish(&mut Vec::new()).err()));
     let set_path = "lake.set".into();
-    assert!(is_empty(writer(&lake.schema).append_to(&*lake.store, &set_path, |_| false).await.err()));
+    assert!(is_empty(writer().append_to(&*lake.store, &set_path, |_| false).await.err()));
     assert!(lake.store.head(&set_path).await.is_err(), "nothing was put");
 
-    // Keys that no batch was added to, or none with a row.
-    for batches in [vec![], vec![rows(&lake, &[Some(7)]).slice(0, 0)]] {
-        let mut writer = writer(&lake.schema);
+    // Keys that no batch was added to, or none with a row; a file that was said to have no row, and one of nulls.
+    let (no_row, nulls) = (lake.batch(0, [Some(7)]).slice(0, 0), lake.batch(0, [None, None]));
+    let cases = [(vec![], false, 1), (vec![&no_row], false, 1), (vec![], true, 0), (vec![&nulls], false, 0)];
+    for (batches, is_empty, without_filter) in cases {
+        let mut writer = writer();
         let mut keys = writer.keys();
+        if is_empty {
+            keys.allow_empty();
+        }
         batches.iter().for_each(|batch| keys.add(batch).unwrap());
-        assert_eq!(writer.add_file(&object, keys).unwrap(), 1, "columns without a filter");
-        assert!(may_have_7(&lake, &object, writer).await);
+        assert_eq!(writer.add_file(&object, keys).unwrap(), without_filter, "columns");
+        assert_eq!(may_have_7(&lake, &object, writer).await, without_filter == 1);
     }
-    // A file that was said to have no row, and one of nulls.
-    let mut asked_for = writer(&lake.schema);
-    let mut keys = asked_for.keys();
-    keys.allow_empty();
-    assert_eq!(asked_for.add_file(&object, keys).unwrap(), 0);
-    assert!(!may_have_7(&lake, &object, asked_for).await);
-    let mut of_nulls = writer(&lake.schema);
-    let mut keys = of_nulls.keys();
-    keys.add(&rows(&lake, &[None, None])).unwrap();
-    assert_eq!(of_nulls.add_file(&object, keys).unwrap(), 0);
-    assert!(!may_have_7(&lake, &object, of_nulls).await);
     // A stored file without rows, whose number of rows is known.
-    let empty = lake.put("empty", &rows(&lake, &[Some(7)]).slice(0, 0)).await;
-    let mut stored = writer(&lake.schema);
+    let empty = lake.put("empty", &no_row).await;
+    let mut stored = writer();
     assert_eq!(stored.index_file(lake.store.clone(), &empty).await.unwrap(), 0);
     assert!(!may_have_7(&lake, &empty, stored).await);
 }
 
 #[tokio::test]
 async fn given_twice() {
-    let lake = numbers();
-    let object = lake.put("1", &rows(&lake, &[Some(7)])).await;
-    let mut writer = writer(&lake.schema);
+    let lake = Lake::numbers();
+    let object = lake.put("1", &lake.batch(0, [Some(7)])).await;
+    let mut writer = lake::writer(&lake.schema, &["number"]);
     writer.index_file(lake.store.clone(), &object).await.unwrap();
     let again = writer.index_file(lake.store.clone(), &object).await.err();
     assert!(matches!(again, Some(WriteError::Set(SetBuildError::FileName(_)))), "{again:?}");
@@ -92,16 +72,15 @@ async fn names(store: &dyn ObjectStore, path: &Path) -> Vec<String> {
 /// Eight writers continue one set at once, one file each; and once more, with other contents of the same files.
 pub async fn continue_at_once(store: Arc<dyn ObjectStore>, path: &Path) {
     const WRITERS: i64 = 8;
-    let schema = lake::schema(&[("number", DataType::Int64)]);
+    let lake = Lake::numbers();
     for round in 0..2 {
         let mut objects = Vec::new();
         let mut tasks = Vec::new();
         for file in 0..WRITERS {
             let object = lake::object(&format!("data/{file}"), &format!("{round}"));
-            let mut writer = writer(&schema);
+            let mut writer = lake::writer(&lake.schema, &["number"]);
             let mut keys = writer.keys();
-            let batch = lake::batch(&schema, 0, &[vec![lake::scalar(&DataType::Int64, Some(10 * file + round))]]);
-            keys.add(&batch).unwrap();
+            keys.add(&lake.batch(0, [Some(10 * file + round)])).unwrap();
             writer.add_file(&object, keys).unwrap();
             objects.push(object);
             let (store, path) = (store.clone(), path.clone());
@@ -114,7 +93,7 @@ pub async fn continue_at_once(store: Arc<dyn ObjectStore>, path: &Path) {
         let filter = FileFilter::new(store.clone(), path.clone());
         for file in 0..WRITERS {
             let filters = [col("number").eq(lit(10 * file + round))];
-            let may_match = filter.may_match(&schema, &filters, &objects.iter().collect::<Vec<_>>()).await;
+            let may_match = filter.may_match(&lake.schema, &filters, &objects.iter().collect::<Vec<_>>()).await;
             assert!(may_match.iter().eq([file as usize]), "{file} of round {round}");
         }
     }
@@ -138,11 +117,11 @@ async fn writers_continue_one_set_in_a_bucket() {
 /// What the writer was to append stays in it if the set cannot be continued.
 #[tokio::test]
 async fn a_writer_keeps_its_files_after_an_error() {
-    let lake = numbers();
-    let object = lake.put("1", &rows(&lake, &[Some(7)])).await;
+    let lake = Lake::numbers();
+    let object = lake.put("1", &lake.batch(0, [Some(7)])).await;
     let path = "lake.set".into();
     lake.store.put(&path, b"no set"[..].into()).await.unwrap();
-    let mut writer = writer(&lake.schema);
+    let mut writer = lake::writer(&lake.schema, &["number"]);
     writer.index_file(lake.store.clone(), &object).await.unwrap();
     let error = writer.append_to(&*lake.store, &path, |_| false).await.err();
     assert!(matches!(error, Some(WriteError::Set(SetBuildError::Decode(_)))), "{error:?}");

@@ -162,8 +162,8 @@ impl SetWriter {
         Ok(file.finish()?.len())
     }
 
-    /// Reads a stored Parquet file, and adds it. Returns the number of columns for which it has no filter. Timestamps in
-    /// INT96 get none: the option `coerce_int96` of a session or a table decides what a query sees of them.
+    /// Reads a stored Parquet file, and adds it. Returns the number of columns for which it has no filter. Timestamps
+    /// in INT96 get none: the option `coerce_int96` of a session or a table decides what a query sees of them.
     ///
     /// # Errors
     /// [`WriteError::Parquet`], and those of [`add_file`](Self::add_file).
@@ -177,7 +177,7 @@ impl SetWriter {
         if stream.metadata().file_metadata().num_rows() == 0 {
             keys.allow_empty();
         }
-        // Before they are converted to the table's type, they are cut to the unit of `coerce_int96`, which a reader sets.
+        // Before a conversion to the table's type they are cut to the unit of `coerce_int96`, which a reader sets.
         for leaf in stream.parquet_schema().columns().iter().filter(|leaf| leaf.physical_type() == Type::INT96) {
             let column = &leaf.path().parts()[0];
             if let Some(position) = self.columns.iter().position(|(name, _)| name == column) {

@@ -59,9 +59,10 @@ impl CompactFilters {
             return Err(PolicyError::Transform { found });
         }
         // A frame does not store how its entries were made: the name does, for LevelDB, which reads filters of its name
-        // only. rusty-leveldb takes those of the next name, too, if there are none of this one.
+        // only. rusty-leveldb takes those of the next name, too, if there are none of this one: the name sorts before
+        // those of a checksum of two bytes, `filterblock.`, whose readers would take one filter in 65 536 for their own.
         let entries = policy.hasher().hash(found.to_string().as_bytes()).get();
-        let name = Box::leak(format!("filterblock.{entries:016x}").into_boxed_str());
+        let name = Box::leak(format!("filterblock-bound.{entries:016x}").into_boxed_str());
         Ok(Self { policy, entries, name, unfinished: 0.into(), negatives: 0.into(), unreadable: 0.into() })
     }
 

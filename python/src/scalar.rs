@@ -205,12 +205,13 @@ fn decimal(object: &Bound<'_, PyAny>) -> PyResult<Scalar> {
     // NaN and infinities have letters for exponents. The trailing zeros are left out before they overflow.
     let Ok(exponent) = exponent.extract::<i64>() else { return Ok(Scalar::NotIndexable) };
     let len = digits.iter().rposition(|digit| *digit != 0).map_or(0, |last| last + 1);
-    let exponent = if len == 0 { 0 } else { exponent + (digits.len() - len) as i64 };
+    let exponent = if len == 0 { Some(0) } else { exponent.checked_add((digits.len() - len) as i64) };
+    let scale = exponent.and_then(i64::checked_neg).and_then(|scale| i8::try_from(scale).ok());
     let add = |sum: i128, digit: &u8| sum.checked_mul(10)?.checked_add(i128::from(*digit));
     let unscaled = digits[..len].iter().try_fold(0, add);
     let negative = sign.extract::<u8>()? == 1;
-    Ok(match (unscaled, i8::try_from(-exponent)) {
-        (Some(unscaled), Ok(scale)) => Scalar::Decimal(if negative { -unscaled } else { unscaled }, scale),
+    Ok(match (unscaled, scale) {
+        (Some(unscaled), Some(scale)) => Scalar::Decimal(if negative { -unscaled } else { unscaled }, scale),
         _ => Scalar::NotIndexable,
     })
 }

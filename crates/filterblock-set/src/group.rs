@@ -138,6 +138,11 @@ impl Record {
         self.unit_pages.min(self.table.num_pages - unit * self.unit_pages)
     }
 
+    /// Returns the number in its unit of row `row` of a page: a unit of few lanes may have 2^34 rows.
+    pub(crate) fn row(&self, page: u32, row: u32) -> u64 {
+        u64::from(page % self.unit_pages) * u64::from(self.table.shape.page_rows()) + u64::from(row)
+    }
+
     /// Returns the length of the payload of unit `unit` of each part.
     pub(crate) fn payload_len(&self, unit: u32) -> u64 {
         self.payload_bits(self.pages_of(unit)).div_ceil(8)

@@ -173,6 +173,8 @@ mod mask;
 mod query;
 mod set;
 mod table;
+#[cfg(test)]
+mod tests;
 mod value;
 mod writer;
 

@@ -1,6 +1,6 @@
 //! A lookup: which units it needs, by which requests they are read, and what they answer.
 
-use crate::group::{Group, Unit};
+use crate::group::{Group, Record, Unit};
 use crate::mask::{FileMask, ones};
 use crate::query::Selection;
 use filterblock::{DecodeError, KeyHash};
@@ -102,8 +102,9 @@ impl<'a> SetLookup<'a> {
         column: Option<u16>,
     ) -> Self {
         let (mut units, mut missing, mut held) = (HashMap::new(), BTreeSet::new(), cache.lock());
-        for (number, group) in (0..).zip(&groups) {
-            for (part, hash) in parts(group).flat_map(|part| keys.iter().flatten().map(move |hash| (part, hash))) {
+        for (number, group) in (0..=u32::MAX).zip(&groups) {
+            let parts = 0..group.record.table.shape.num_visits;
+            for (part, hash) in parts.flat_map(|part| keys.iter().flatten().map(move |hash| (part, hash))) {
                 let (page, _) = group.record.table.visit(*hash, part);
                 let (part, unit) = (part.into(), page / group.record.unit_pages);
                 if let Entry::Vacant(entry) = units.entry((number, part, unit)) {
@@ -217,20 +218,15 @@ impl<'a> SetLookup<'a> {
     /// l div 64; bits beyond the last lane are of no meaning.
     fn and_rows(&self, number: usize, hash: KeyHash, lanes: &mut Vec<u64>) {
         let group = self.groups[number];
+        let Record { table, unit_pages, .. } = group.record;
         lanes.clear();
         lanes.resize(group.files.len().div_ceil(64), !0);
-        for part in parts(group) {
-            let (page, bits) = group.record.table.visit(hash, part);
-            let unit_pages = group.record.unit_pages;
+        for part in 0..table.shape.num_visits {
+            let (page, bits) = table.visit(hash, part);
             let Some(unit) = self.units.get(&(number as u32, part.into(), page / unit_pages)) else { continue };
-            let first = page % unit_pages * group.record.table.shape.page_rows();
-            for row in group.record.table.rows(bits) {
-                group.and_row(unit, u64::from(first) + u64::from(row), lanes);
+            for row in table.rows(bits) {
+                group.and_row(unit, group.record.row(page, row), lanes);
             }
         }
     }
-}
-
-fn parts(group: &Group) -> impl Iterator<Item = u8> + use<> {
-    0..group.record.table.shape.num_visits
 }

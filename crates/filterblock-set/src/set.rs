@@ -57,7 +57,7 @@ impl FilterSet {
         let bytes = &before_footer[index_at..];
         let hasher = footer.check(bytes, hasher)?;
         let index = Index::decode(bytes, &footer, &hasher)?;
-        let named = (0..).zip(&index.files).filter(|(_, file)| !file.name.is_empty());
+        let named = (0..=u32::MAX).zip(&index.files).filter(|(_, file)| !file.name.is_empty());
         let by_name = named.map(|(number, file)| (file.name.clone(), number)).collect();
         let (id, cache) = (footer.id(), UnitCache::new(Self::MAX_HELD_BYTES));
         Ok(Opening::Ready(Box::new(Self { id, set_len, hasher, index, by_name, cache })))

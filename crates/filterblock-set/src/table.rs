@@ -37,9 +37,9 @@ impl Shape {
         Self { num_visits, num_bands: 2, row_bits: 3 }
     }
 
-    /// Returns the number of rows of a page, at most 2 048.
+    /// Returns the number of rows of a page, at most 2 048; 0 of a shape with more than 2^31 rows a band.
     pub fn page_rows(&self) -> u32 {
-        u32::from(self.num_bands) << self.row_bits
+        u32::from(self.num_bands).checked_shl(self.row_bits.into()).unwrap_or(0)
     }
 
     /// Returns whether all numbers are in their ranges.
@@ -57,7 +57,7 @@ impl Table {
 
     /// Returns the number of rows of all parts.
     pub fn num_rows(&self) -> u64 {
-        u64::from(self.shape.num_visits) * u64::from(self.num_pages) * u64::from(self.shape.page_rows())
+        (u64::from(self.shape.num_visits) * u64::from(self.num_pages)).saturating_mul(self.shape.page_rows().into())
     }
 
     /// Returns the page that a hash visits in a part, and the bits that select rows in it.

@@ -136,9 +136,8 @@ impl<S: Read + Write + Seek> GroupWriter<S> {
                     bytes.as_ref().get((place.start - range.start) as usize..(place.end - range.start) as usize);
                 let opened = bytes.and_then(|bytes| group.open(part, unit, bytes).ok());
                 num_bad += u64::from(opened.is_none());
-                let ones = || vec![0xff; record.payload_len(unit) as usize].into();
-                let payload = opened.unwrap_or_else(ones);
-                for row in 0..(record.pages_of(unit) * record.table.shape.page_rows()) as usize {
+                let payload = opened.unwrap_or_else(|| vec![0xff; record.payload_len(unit) as usize].into());
+                for row in 0..(u64::from(record.pages_of(unit)) * u64::from(record.table.shape.page_rows())) as usize {
                     let begin = rows.len();
                     rows.resize(begin + source.row_len(), 0);
                     let mut to_at = 0;

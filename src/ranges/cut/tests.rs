@@ -353,6 +353,14 @@ fn dense_numbers_are_exact_in_less_than_three_bits() {
     }
 }
 
+/// Among gaps of a table are some that nearly take 64 bits together.
+#[test]
+fn numbers_at_both_ends_have_groups() {
+    let dense = (0..225u64).chain(1000..1225);
+    let keys: Vec<Vec<u8>> = dense.chain((0..200).rev().map(|i| u64::MAX - (i << 36))).map(big).collect();
+    assert!(Filter::new(&keys, 14.0).params.is_gaps);
+}
+
 /// A byte code has 255 columns at most.
 #[test]
 fn keys_of_255_bytes_have_a_code_and_those_of_256_none() {

@@ -47,17 +47,17 @@ impl Ledger {
 
     /// Returns the number of data blocks read from storage by lookups and scans.
     pub fn data_block_reads(&self) -> u64 {
-        self.total().data_block_reads + self.scan_block_reads
+        self.total().data_block_reads.saturating_add(self.scan_block_reads)
     }
 
     /// Returns their bytes: the bytes that a storage without the page cache has read from the device for data blocks.
     pub fn data_block_bytes(&self) -> u64 {
-        self.total().data_block_bytes + self.scan_block_bytes
+        self.total().data_block_bytes.saturating_add(self.scan_block_bytes)
     }
 
     /// Returns the number of data blocks that lookups and scans found in the cache.
     pub fn data_block_cache_hits(&self) -> u64 {
-        self.total().data_block_cache_hits + self.scan_block_cache_hits
+        self.total().data_block_cache_hits.saturating_add(self.scan_block_cache_hits)
     }
 
     /// Returns the difference to `earlier`, a snapshot of the same account.

@@ -39,7 +39,7 @@ impl Tally {
 
     /// Returns the number of probes for absent keys: avoided lookups and false positives.
     pub const fn absent_asked(&self) -> u64 {
-        self.count(Outcome::Avoided) + self.count(Outcome::FalsePositive)
+        self.count(Outcome::Avoided).saturating_add(self.count(Outcome::FalsePositive))
     }
 
     /// Returns the false positives per probe for an absent key; `None` before the first.

@@ -211,7 +211,7 @@ impl Records<'_> {
             // The length is right, the payload is not: the next record follows it.
             at = payload.end;
         }
-        while at + RECORD_HEADER_LEN <= self.bytes.len() {
+        while at.saturating_add(RECORD_HEADER_LEN) <= self.bytes.len() {
             let header = self.may_be_header(at, bad).then(|| self.header_at(at)).and_then(Result::ok);
             at = match header {
                 Some((_, synced)) if synced > bad as u64 && self.record_at(at).is_ok() => return true,

@@ -203,7 +203,7 @@ impl Window<'_> {
             let rest = last.saturating_sub(sum);
             let unit = unit(rest, num as u64);
             // Lengths are rounded down.
-            let end = (rest + jumps * ((1 << unit) - 1)).min(last);
+            let end = rest.saturating_add(jumps * ((1 << unit) - 1)).min(last);
             let bits = head_bits(jumps, end, longest >> unit).saturating_add(code(num as u64, end).0);
             best = best.min((bits, jumps));
         }

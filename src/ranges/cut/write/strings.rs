@@ -14,7 +14,7 @@ pub(super) fn common_bytes(keys: &Keys, prefix_len: usize) -> Vec<u32> {
         let key = &keys.get(index)[prefix_len..];
         let common = common_len(before, key);
         before = key;
-        common as u32
+        common.min(u32::MAX as usize) as u32
     };
     (0..keys.len()).map(common).collect()
 }

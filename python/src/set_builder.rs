@@ -75,7 +75,7 @@ impl FilterSetBuilder {
             Ok((written.map_err(error::of_set_build)?, file))
         })?;
         file.rewind()?;
-        PyBytes::new_with(py, len as usize, |bytes| Ok(file.read_exact(bytes)?))
+        PyBytes::new_with(py, usize::try_from(len)?, |bytes| Ok(file.read_exact(bytes)?))
     }
 
     /// Returns the memory that a file with these keys needs: hashes, as their list grows, and a strip for each column.

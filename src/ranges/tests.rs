@@ -7,6 +7,7 @@ use crate::frame::{DIGEST_AT, HEADER_LEN, PARAMS_AT, PAYLOAD_LEN_AT, checksums};
 use crate::random::Random;
 use crate::{BuildError, OpenOptions};
 use core::ops::Bound::{self, Excluded, Included, Unbounded};
+use core::ops::RangeBounds;
 use std::collections::BTreeSet;
 use std::vec::Vec;
 
@@ -59,6 +60,29 @@ fn all_say(filters: &[Filter], query: Span<'_>, says: bool) -> bool {
         in_turns(filters.iter(), query, &mut answers[..filters.len()]);
         answers[..filters.len()].iter().all(|&answer| answer == says)
     })
+}
+
+/// The frame of section 18: of two groups the first keeps one bit of its key, the second all. This writer makes none.
+#[test]
+fn groups_of_other_resolutions_keep_their_keys() {
+    let hex = [
+        "f146424c4b0d0a1a010601000000000000000000000000000200000000000000",
+        "2500000000000000010101000000000102000000023e217107025bff7ff2b753",
+        "0401040008000000000000000000000000000000000000000000000000000000",
+        "0001200008",
+    ]
+    .concat();
+    let block = (0..hex.len() / 2).map(|at| u8::from_str_radix(&hex[2 * at..][..2], 16).expect("hexadecimal"));
+    let filter = OpenOptions::new().open_ranges(block.collect::<Vec<u8>>()).expect("legal");
+    let keys = [[0], [4]];
+    for (low, high) in (0..9).flat_map(|low| (low..9).map(move |high| ([low], [high]))) {
+        for lower in [Included(&low[..]), Excluded(&low[..]), Unbounded] {
+            for upper in [Included(&high[..]), Excluded(&high[..]), Unbounded] {
+                let has = keys.iter().any(|key| (lower, upper).contains(&key[..]));
+                assert!(!has || filter.may_contain_range(lower, upper), "{lower:?} {upper:?}");
+            }
+        }
+    }
 }
 
 /// Small sets of similar keys, all forms of bounds, on all engines.

@@ -109,7 +109,7 @@ impl<S: Read + Write + Seek> GroupWriter<S> {
     /// returns their number.
     ///
     /// # Errors
-    /// [`SetBuildError::Io`].
+    /// [`SetBuildError::Io`]; [`SetBuildError::TooLarge`] on 32 bits, for units of 512 MiB and more of other writers.
     pub fn absorb<B: AsRef<[u8]>>(
         &mut self,
         group: &Group,
@@ -123,9 +123,11 @@ impl<S: Read + Write + Seek> GroupWriter<S> {
         if runs.is_empty() {
             return Ok(0);
         }
-        let lanes = lanes.iter().copied().flatten().collect();
-        let (mut source, mut num_bad, mut rows) = (Source { at: 0, lanes, crc: 0 }, 0, Vec::new());
-        let (mut at, mut crc, num_lanes) = (None, crc32fast::Hasher::new(), record.num_lanes as usize);
+        // Bits of a unit are numbered by a `usize`.
+        usize::try_from(8 * record.payload_len(0)).map_err(|_| SetBuildError::TooLarge)?;
+        let mut source = Source { at: 0, lanes: lanes.iter().copied().flatten().collect(), crc: 0 };
+        let (mut at, mut num_bad, mut rows) = (None, 0, Vec::new());
+        let (mut crc, num_lanes) = (crc32fast::Hasher::new(), record.num_lanes as usize);
         join::batches(record, |part, first, count| -> Result<(), SetBuildError> {
             let range = record.unit_range(part, first).start..record.unit_range(part, first + count - 1).end;
             let bytes = fetch(range.clone())?;
@@ -138,9 +140,8 @@ impl<S: Read + Write + Seek> GroupWriter<S> {
                 num_bad += u64::from(opened.is_none());
                 let payload = opened.unwrap_or_else(|| vec![0xff; record.payload_len(unit) as usize].into());
                 for row in 0..(u64::from(record.pages_of(unit)) * u64::from(record.table.shape.page_rows())) as usize {
-                    let begin = rows.len();
+                    let (begin, mut to_at) = (rows.len(), 0);
                     rows.resize(begin + source.row_len(), 0);
-                    let mut to_at = 0;
                     for run in &runs {
                         copy_bits(&payload, row * num_lanes + run[0], &mut rows[begin..], to_at, run.len());
                         to_at += run.len();

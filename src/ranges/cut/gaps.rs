@@ -119,8 +119,9 @@ pub(crate) fn search(group: &[u8], separator: u64, lower: u64, upper: u64, is_ex
         (0, true) => return Found::No,
         (end, true) => end - 1,
     };
+    // Both bounds lie between two multiples of 2^shift, or in a jump. The next group may have finer ones.
     if lower > upper {
-        return Found::No;
+        return Found::Beyond;
     }
     let high = lower >> head.low_bits;
     let Some(at) = after_zeros(group, head.highs, high, group.len() as u64 * 8) else { return Found::Beyond };

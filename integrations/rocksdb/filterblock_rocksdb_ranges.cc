@@ -30,11 +30,12 @@ Status NewBuilder(const std::string& policy, const filterblock_counters* counter
   return status == FILTERBLOCK_STATUS_OK ? Status::OK() : Status::InvalidArgument("filterblock", error.message);
 }
 
-void* Allocate(void* context, size_t len) {
+// No exception may pass the library that calls it.
+void* Allocate(void* context, size_t len) try {
   auto* block = static_cast<std::string*>(context);
   block->resize(len);
   return &(*block)[0];
-}
+} catch (...) { return nullptr; }
 
 void Clear(void* context, void*, size_t) { static_cast<std::string*>(context)->clear(); }
 

@@ -95,8 +95,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Policy::Keys(policy) => policy,
         Policy::Ranges(policy) => return build_ranges(args, policy),
     };
-    let key_file = args.hash_key_file.as_ref().unwrap_or(&args.keys);
-    let target = OutputFile::new(&args.output, &[&args.keys, key_file], "No key was read.")?;
+    let target = OutputFile::new(&args.output, &[&args.keys], &args.hash_key_file, "No key was read.")?;
     let mut builder = FilterBlockBuilder::new(&policy);
     builder.set_context(args.context);
     if args.allow_empty {
@@ -156,7 +155,7 @@ fn build_ranges(args: &Args, policy: RangePolicy) -> anyhow::Result<ExitCode> {
         );
         return Err(Failure::usage("build", message).into());
     }
-    let target = OutputFile::new(&args.output, &[&args.keys], "No key was read.")?;
+    let target = OutputFile::new(&args.output, &[&args.keys], &None, "No key was read.")?;
     let mut builder = RangeFilterBuilder::new(policy);
     builder.set_context(args.context);
     if args.allow_empty {

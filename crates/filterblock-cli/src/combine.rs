@@ -40,7 +40,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let inputs: Vec<&Path> = args.files.iter().map(PathBuf::as_path).collect();
-    let target = OutputFile::new(&args.output, &inputs, "Nothing was read.")?;
+    let target = OutputFile::new(&args.output, &inputs, &args.expected.key.hash_key_file, "Nothing was read.")?;
     let expected = args.expected.read()?;
     let context = expected.options().context();
     let mut combined = block_file::read(inputs[0], &expected)?;

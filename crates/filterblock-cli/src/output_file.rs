@@ -38,8 +38,9 @@ pub(crate) struct OutputFile {
 
 impl OutputFile {
     /// Refuses early, before hours of work, a target that renaming would destroy or fail on, and every file that is not
-    /// a filter block, unless forced; and each of the `inputs`. `done` is a sentence about what was done before.
-    pub(crate) fn new(args: &OutputArgs, inputs: &[&Path], done: &str) -> Result<Self, Failure> {
+    /// a filter block, unless forced; and each of the `inputs`, and the file of the key. `done` is a sentence about what
+    /// was done before.
+    pub(crate) fn new(args: &OutputArgs, inputs: &[&Path], key: &Option<PathBuf>, done: &str) -> Result<Self, Failure> {
         let (given, force) = (args.path.as_path(), args.force);
         let next = format!("{done} Name a file in a directory that can be written to.");
         if is_stdout(given) {
@@ -64,7 +65,8 @@ impl OutputFile {
         if path.file_name().is_none() {
             return Err(refuse(ErrorKind::InvalidInput.into()));
         }
-        if let Some(input) = inputs.iter().find(|input| fs::canonicalize(input).is_ok_and(|input| input == path)) {
+        let mut inputs = inputs.iter().copied().chain(key.as_deref());
+        if let Some(input) = inputs.find(|input| fs::canonicalize(input).is_ok_and(|input| input == path)) {
             let message =
                 format!("{} is read, and would be replaced by the output. {done} Name another.", input.display());
             return Err(Failure::new(Code::Usage, message));

@@ -31,7 +31,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let target = OutputFile::new(&args.output, &[&args.file], "Nothing was read.")?;
+    let target = OutputFile::new(&args.output, &[&args.file], &args.expected.key.hash_key_file, "Nothing was read.")?;
     let expected = args.expected.read()?;
     let bytes = block_file::read(&args.file, &expected)?;
     let reader = block_file::open(&args.file, &bytes, &expected)?;

@@ -153,7 +153,9 @@ fn is_out_of_room(error: &io::Error) -> bool {
 /// The next command for a damaged table or log. A repair without --apply changes nothing.
 fn restore(dir: &Path, key: &HashKey) -> String {
     let [verify, repair] = ["verify", "repair"].map(|name| key.command(format_args!("{name} {}", shell_word(dir))));
-    format!("Restore the file from a copy, then run {verify}. Without a copy, run {repair}: it shows what can be kept.")
+    // An older copy of a log has none of what was written since, and nothing would notice.
+    let copy = "Restore the file from a copy made after its last write";
+    format!("{copy}, then run {verify}. Without one, run {repair}: it shows what can be kept.")
 }
 
 /// The next command for a damaged manifest. An older one beside newer tables would have these removed.
@@ -167,7 +169,7 @@ fn restore_all(dir: &Path, key: &HashKey) -> String {
     });
     format!(
         "Without it, deleted cells could not be told from live ones, so it is not repaired. Restore all files of the \
-         store from one copy, then run {verify}.{}",
+         store from one copy, which has nothing that was written since, then run {verify}.{}",
         scan.unwrap_or_default()
     )
 }

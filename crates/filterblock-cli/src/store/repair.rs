@@ -87,7 +87,7 @@ fn print(out: &mut Output, dir: &Path, key: &HashKey, report: &RepairReport) -> 
     let repair = key.command(format_args!("repair {} --apply", shell_word(dir)));
     let copy = match num_lost {
         0 => String::new(),
-        _ => format!(" Where there is a copy of the files, restore them and run {verify}: that loses nothing."),
+        _ => format!(" Restoring copies made after their last write loses nothing: do so, then run {verify}."),
     };
     writeln!(out, "{place}: {lost}. Nothing was changed.{copy} To make this repair, run {repair}.")
 }

@@ -57,18 +57,20 @@ fn what_is_not_a_filter_block_is_not_replaced() {
             let output = place.run(&format!("{command} --output {file}"));
             let message = stderr(&output);
             assert!(matches!(output.status.code(), Some(2 | 4)), "{command} {file}: {message}");
-            assert!(message.starts_with(&format!("{file}: ")), "{command} {file}: {message}");
-            assert!(state(file) == before, "{command} {file}");
+            assert!(state(file) == before && message.starts_with(&format!("{file}: ")), "{command} {file}: {message}");
             num_refused += 1;
         }
     }
     println!("counted: {num_refused} outputs over existing files, none replaced");
     let debris = fs::read_dir(place.dir.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     assert_eq!(debris.filter(|name| name.starts_with(".filterblock")).count(), 0);
-    // Inputs are not replaced either, and --force is for all other files.
-    for line in
-        ["thin --columns 2 ribbon.fb --output ribbon.fb", "combine union t.fb other.fb --output other.fb --force"]
-    {
+    // Inputs, and keys, are not replaced either, and --force is for all other files.
+    for line in [
+        "thin --columns 2 ribbon.fb --output ribbon.fb",
+        "thin --columns 2 ribbon.fb --hash-key-file text.txt --output text.txt --force",
+        "combine union t.fb other.fb --output other.fb --force",
+        "combine union t.fb other.fb --hash-key-file text.txt --output text.txt --force",
+    ] {
         assert!(place.expect_failure(2, line).contains("would be replaced by the output"), "{line}");
     }
     for file in ["text.txt", "read-only.fb"] {

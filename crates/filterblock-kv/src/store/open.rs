@@ -156,7 +156,9 @@ pub(super) fn load(
             return Err(Error::damaged(MANIFEST_NAME, 0, Damage::Contradiction { name, found }));
         }
     }
-    let highest = names.iter().filter_map(|name| number_of(name)).max().unwrap_or(0);
+    // No store reaches half of the numbers: a greater one is a stranger's, and would leave too few.
+    let own = names.iter().filter_map(|name| number_of(name)).filter(|&number| number <= MAX_FILE_NUMBER / 2);
+    let highest = own.max().unwrap_or(0);
     let next_number = state.next_number.max(highest.saturating_add(1));
     let random = match options.maintenance {
         Maintenance::Inline { seed } => seed,

@@ -183,11 +183,11 @@ fn after_a_failed_sync_the_store_takes_no_more_writes() {
 #[test]
 fn unfinished_files_are_removed_and_other_files_left_alone() {
     let (storage, _) = storage();
-    for name in ["000007.sst.tmp", "000008.flt.tmp", "000009.sst", "000005.wal", "MANIFEST.tmp"] {
+    // The number of one is beyond all that a store reaches.
+    let unfinished =
+        ["000007.sst.tmp", "000008.flt.tmp", "000009.sst", "9007199254740992.sst", "000005.wal", "MANIFEST.tmp"];
+    for name in unfinished.iter().chain(&["notes.tmp", "2.sst", "notes"]) {
         storage.replace(name, vec![1; 100]);
-    }
-    for name in ["notes.tmp", "2.sst", "notes"] {
-        storage.replace(name, vec![1]);
     }
     let store = open(&storage).unwrap();
     assert_eq!(ask(&store), 0);
@@ -198,6 +198,7 @@ fn unfinished_files_are_removed_and_other_files_left_alone() {
     store.put(b"row", b"column", b"value").unwrap();
     store.flush().unwrap();
     assert!(storage.names().iter().any(|name| name.ends_with(".sst") && name.as_str() > "000009.sst"));
+    assert!(store.close().is_ok() && ask(&open(&storage).unwrap()) == 0);
 }
 
 #[test]

@@ -14,8 +14,8 @@ use crate::*;
 use std::collections::BTreeMap;
 
 /// What to do about a damaged file.
-const RESTORE: &str = "Restore the file from a copy, then run `filterblock verify db`. Without a copy, run `filterblock \
-                       repair db`: it shows what can be kept.";
+const RESTORE: &str = "Restore the file from a copy made after its last write, then run `filterblock verify db`. Without \
+                       one, run `filterblock repair db`: it shows what can be kept.";
 
 /// A store `db` of 2000 rows in two tables of level 0: rows 0 to 1499, and 1000 to 1999.
 fn with_store() -> Place {

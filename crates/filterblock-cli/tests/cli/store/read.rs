@@ -131,8 +131,8 @@ fn a_scan_prints_the_cells_before_the_damage() {
     let expected = format!("db/{older}: at offset {offset}: data block checksum stored 0x");
     assert!(message.starts_with(&expected), "{message}");
     let end = format!(
-        ". {num_printed} cells printed; the rest is unknown. Restore the file from a copy, then run \
-         `filterblock verify db`. Without a copy, run `filterblock repair db`: it shows what can be kept.\n"
+        ". {num_printed} cells printed; the rest is unknown. Restore the file from a copy made after its last write, then \
+         run `filterblock verify db`. Without one, run `filterblock repair db`: it shows what can be kept.\n"
     );
     assert!(message.ends_with(&end), "{message}");
     // A lookup that reads the damage names its table; others succeed.

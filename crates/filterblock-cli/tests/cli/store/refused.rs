@@ -67,8 +67,9 @@ fn one_table_refused(place: &Place, code: i32, start: &str, end: &str) {
 }
 
 const RESTORE_ALL: &str = "Without it, deleted cells could not be told from live ones, so it is not repaired. Restore all \
-                           files of the store from one copy, then run `filterblock verify db`. Without a copy, run \
-                           `filterblock scan db/000006.sst`: it prints the cells of this table. So for the others.";
+                           files of the store from one copy, which has nothing that was written since, then run \
+                           `filterblock verify db`. Without a copy, run `filterblock scan db/000006.sst`: it prints \
+                           the cells of this table. So for the others.";
 
 #[test]
 fn directories_that_hold_no_store() {

@@ -35,20 +35,19 @@ fn messages_lead_from_the_damage_to_the_repaired_store() {
     flip(&place, &damaged, 5000);
     let bytes = place.read(&damaged);
     let message = stderr(&place.run("verify db"));
-    assert!(message.contains("Without a copy, run `filterblock repair db`: it shows what can be kept."), "{message}");
+    assert!(message.contains("Without one, run `filterblock repair db`: it shows what can be kept."), "{message}");
 
     let before = names(&place, "db");
     let (plan, message) = ended(3, &place.run("repair db"));
     assert_eq!(message, "");
     let start = format!("{newer}, level 0: {newer}: at offset 4096: data block checksum stored 0x");
     assert!(plan.starts_with(&start), "{plan}");
-    assert!(plan.contains("  cells kept: ") && plan.contains("; cells lost: "), "{plan}");
-    for part in ["  lost: cells in rows from \"row-01", "older values may be visible"] {
-        assert!(plan.contains(part), "{plan}");
-    }
-    let end = "db: 1 range of rows with lost cells, named above. Nothing was changed. Where there is a copy of the files, \
-               restore them and run `filterblock verify db`: that loses nothing. To make this repair, run `filterblock \
-               repair db --apply`.\n";
+    let parts =
+        ["  cells kept: ", "; cells lost: ", "  lost: cells in rows from \"row-01", "older values may be visible"];
+    assert!(parts.iter().all(|part| plan.contains(part)), "{plan}");
+    let end = "db: 1 range of rows with lost cells, named above. Nothing was changed. Restoring copies made after \
+               their last write loses nothing: do so, then run `filterblock verify db`. To make this repair, run \
+               `filterblock repair db --apply`.\n";
     assert!(plan.ends_with(end), "{plan}");
     assert_eq!(names(&place, "db"), before);
 
@@ -67,9 +66,7 @@ fn messages_lead_from_the_damage_to_the_repaired_store() {
     let whole = cells(0, 1000, "old") + &cells(1000, 2000, "new");
     let differing: Vec<_> = scanned.lines().zip(whole.lines()).filter(|(found, before)| found != before).collect();
     assert!(differing.len() > 50, "{}", differing.len());
-    for (found, before) in differing {
-        assert_eq!(found.replace("old", "new"), before);
-    }
+    assert!(differing.iter().all(|(found, before)| found.replace("old", "new") == *before), "{differing:?}");
     // And it is written to.
     place.write("third.tsv", cells(0, 10, "newest"));
     place.expect(0, "fill db third.tsv");

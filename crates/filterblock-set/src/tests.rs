@@ -12,7 +12,7 @@ fn rows_of_the_longest_units_are_numbered() {
     assert_eq!(record.row(num_pages - 1, 15), (1 << 34) - 1);
 }
 
-/// Shapes and tables are the caller's.
+/// A caller may make any shape and any table.
 #[test]
 fn shapes_out_of_range_have_no_records() {
     for row_bits in [9, 31, 32, 255] {

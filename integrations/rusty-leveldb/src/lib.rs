@@ -81,7 +81,8 @@ impl CompactFilters {
         self.unreadable.load(Ordering::Relaxed)
     }
 
-    /// Of one hash for all policies, so that two policies have other checks of all frames, or, once in 2^32, of none.
+    /// All policies hash frames alike, so that the checks of two policies differ for every frame; of one pair in 2^32,
+    /// for none.
     fn check_of(&self, frame: &[u8]) -> [u8; CHECK_LEN] {
         let check = KeyHasher::new(0).hash(frame).get() ^ self.entries;
         (check as u32).to_be_bytes()

@@ -24,9 +24,9 @@ const NUM_LAST: usize = 8;
 ///
 /// It keeps 8 bytes for each added entry besides the block itself. While it builds a block it takes up to 2 MiB, or half
 /// a per cent of the entries' memory, to group them, and for a large block 14 bytes an entry more for the kind fuse (up
-/// to 55 for blocks of fewer than 350 000 entries), 4 MiB for each core for the kind ribbon, or half a byte for each
-/// probe of an entry for a bloom block of 16 MiB or more. An entry that repeats the one before it is dropped at once;
-/// with other duplicates, a block is first planned as if all entries differed. The same set of entries and the same
+/// to 55 where entries are set aside, as below 350 000), 4 MiB for each core for the kind ribbon, or half a byte for
+/// each probe of an entry for a bloom block of 16 MiB or more. An entry that repeats the one before it is dropped at
+/// once; with other duplicates, a block is first planned as if all entries differed. The same set of entries and the same
 /// policy give the same bytes, in every order and with every repetition of the entries.
 ///
 /// Each call that adds has its counterpart among the queries: [`add_key`](FilterBlockBuilder::add_key) serves

@@ -209,19 +209,20 @@ impl Group {
     ///
     /// # Errors
     /// [`DecodeError::PayloadDigest`], [`DecodeError::PayloadLength`].
-    pub(crate) fn open(&self, part: u32, unit: u32, bytes: &[u8]) -> Result<Unit, DecodeError> {
-        let payload_len = self.record.payload_len(unit) as usize;
+    pub(crate) fn open(&self, part: u32, number: u32, bytes: &[u8]) -> Result<Unit, DecodeError> {
+        let payload_len = self.record.payload_len(number) as usize;
         if bytes.len() != payload_len + CHECK_LEN as usize {
             let (declared_bytes, actual_bytes) = (payload_len as u64 + CHECK_LEN, bytes.len() as u64);
             return Err(DecodeError::PayloadLength { declared_bytes, actual_bytes });
         }
         let (payload, check) = bytes.split_at(payload_len);
-        let (stored, computed) = (bytes::u64_at(check, 0), Self::check_of(self.context, part, unit, payload));
-        if stored != computed {
-            return Err(DecodeError::PayloadDigest { stored, computed });
+        // The copy is checked: memory of a caller may change meanwhile.
+        let unit: Unit = payload.iter().copied().chain(std::iter::repeat_n(0, PADDING)).collect::<Vec<u8>>().into();
+        let computed = Self::check_of(self.context, part, number, &unit[..payload_len]);
+        match bytes::u64_at(check, 0) {
+            stored if stored != computed => Err(DecodeError::PayloadDigest { stored, computed }),
+            _ => Ok(unit),
         }
-        let padded = payload.iter().copied().chain(std::iter::repeat_n(0, PADDING));
-        Ok(padded.collect::<Vec<u8>>().into())
     }
 
     /// ANDs `lanes` with a row of a unit, counted from the unit's first.

@@ -3,8 +3,7 @@
 use crate::bytes;
 use crate::error::SetBuildError;
 use crate::group::{CHECK_LEN, Group, Record};
-use crate::writer::Scratch;
-use std::io::Write;
+use std::io::{Read, Seek, SeekFrom, Write};
 
 /// Rows of some lanes, as the writer's scratch has them: each row in whole bytes, unused bits 0.
 #[derive(Debug)]
@@ -39,12 +38,13 @@ pub(crate) fn copy_bits(from: &[u8], from_at: usize, to: &mut [u8], to_at: usize
     }
 }
 
-/// The bytes of payloads that are made, or read, at once: at least one unit.
-const BATCH_LEN: u64 = 4 << 20;
+/// The bytes of units, and of rows of a byte each, that are made, or read, at once: at least one unit.
+pub(crate) const BATCH_LEN: u64 = 4 << 20;
 
 /// Calls `each` with batches of the group's units: part, first unit and number of units.
 pub(crate) fn batches<E>(record: &Record, mut each: impl FnMut(u32, u32, u32) -> Result<(), E>) -> Result<(), E> {
-    let at_once = (BATCH_LEN / record.payload_len(0)).clamp(1, record.num_units().into()) as u32;
+    let unit_rows = u64::from(record.unit_pages) * u64::from(record.table.shape.page_rows());
+    let at_once = (BATCH_LEN / (record.payload_len(0) + unit_rows)).clamp(1, record.num_units().into()) as u32;
     for part in 0..u32::from(record.table.shape.num_visits) {
         for first in (0..record.num_units()).step_by(at_once as usize) {
             each(part, first, at_once.min(record.num_units() - first))?;
@@ -59,7 +59,7 @@ pub(crate) fn write_group(
     record: &Record,
     context: u64,
     sources: &[Source],
-    scratch: &mut impl Scratch,
+    scratch: &mut (impl Read + Seek),
     sink: &mut impl Write,
 ) -> Result<(), SetBuildError> {
     let (page_rows, num_lanes) = (u64::from(record.table.shape.page_rows()), record.num_lanes as usize);
@@ -75,7 +75,8 @@ pub(crate) fn write_group(
         let mut lane = 0;
         for (source, crc) in sources.iter().zip(&mut crcs) {
             rows.resize(num_pages as usize * page_rows as usize * source.row_len(), 0);
-            scratch.read_at(source.at + before * page_rows * source.row_len() as u64, &mut rows)?;
+            scratch.seek(SeekFrom::Start(source.at + before * page_rows * source.row_len() as u64))?;
+            scratch.read_exact(&mut rows)?;
             crc.update(&rows);
             for (number, row) in rows.chunks_exact(source.row_len()).enumerate() {
                 let to_at = number % unit_rows * num_lanes + lane;

@@ -1,6 +1,9 @@
 //! Numbers at their greatest.
 
-use crate::{Record, Shape, Table};
+use crate::group::Group;
+use crate::writer::GroupWriter;
+use crate::{Record, Shape, Sizing, Table};
+use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 
 /// A unit of one lane has up to 2^31 bytes: more rows than 32 bits number.
 #[test]
@@ -20,4 +23,46 @@ fn shapes_out_of_range_have_no_records() {
         let table = Table { shape, num_pages: u32::MAX };
         assert_eq!(Record::new(0, 0, table, u32::MAX), None, "{row_bits} {}", table.num_rows());
     }
+}
+
+/// Notes the longest write.
+#[derive(Default)]
+struct Longest(Cursor<Vec<u8>>, usize);
+
+impl Read for &mut Longest {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.0.read(bytes)
+    }
+}
+
+impl Seek for &mut Longest {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.0.seek(to)
+    }
+}
+
+impl Write for &mut Longest {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.1 = self.1.max(bytes.len());
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// In the scratch a row has at least a byte, in a unit of one lane a bit.
+#[test]
+fn the_longest_units_are_taken_over_in_pieces() {
+    let (sizing, num_pages) = (Sizing::new(1_000, 0.01).expect("legal"), 1 << 19);
+    let table = Table { shape: sizing.shape(), num_pages };
+    let mut record = Record::new(0, 0, table, 1).expect("a record");
+    record.unit_pages = num_pages;
+    let (mut scratch, group) = (Longest::default(), Group { record, context: 0, files: vec![0] });
+    let mut writer = GroupWriter::new(sizing, &mut scratch, 0);
+    let num_bad = writer.absorb(&group, &[Some((1, 0))], |_| Ok(Vec::new())).expect("in memory");
+    drop(writer);
+    assert_eq!(num_bad, table.shape.num_visits.into());
+    assert_eq!((scratch.0.into_inner().len() as u64, scratch.1), (table.num_rows(), 4 << 20));
 }

@@ -9,23 +9,6 @@ use std::collections::BTreeMap;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 
-/// Where lanes are kept until their group is written: a file, or a [`Cursor`](io::Cursor) in memory.
-pub(crate) trait Scratch: Read + Write + Seek {
-    /// Appends `bytes`, and returns where they begin.
-    fn append(&mut self, bytes: &[u8]) -> io::Result<u64> {
-        let at = self.seek(SeekFrom::End(0))?;
-        self.write_all(bytes).map(|()| at)
-    }
-
-    /// Reads bytes that were appended.
-    fn read_at(&mut self, at: u64, bytes: &mut [u8]) -> io::Result<()> {
-        self.seek(SeekFrom::Start(at))?;
-        self.read_exact(bytes)
-    }
-}
-
-impl<S: Read + Write + Seek> Scratch for S {}
-
 /// Lanes of files whose keys were added last: a byte a row.
 struct Strip {
     rows: Vec<u8>,
@@ -92,8 +75,9 @@ impl<S: Read + Write + Seek> GroupWriter<S> {
     fn spill(&mut self, num_pages: u32) -> Result<(), SetBuildError> {
         let Some(Strip { rows, lanes }) = self.strips.remove(&num_pages) else { return Ok(()) };
         if !lanes.is_empty() {
-            let source = Source { at: self.scratch.append(&rows)?, lanes, crc: crc32fast::hash(&rows) };
-            self.sources.entry(num_pages).or_default().push(source);
+            let (at, crc) = (self.scratch.seek(SeekFrom::End(0))?, crc32fast::hash(&rows));
+            self.scratch.write_all(&rows)?;
+            self.sources.entry(num_pages).or_default().push(Source { at, lanes, crc });
         }
         Ok(())
     }
@@ -118,6 +102,7 @@ impl<S: Read + Write + Seek> GroupWriter<S> {
     ) -> Result<u64, SetBuildError> {
         let record = &group.record;
         self.spill(record.table.num_pages)?;
+        let num_lanes = record.num_lanes as usize;
         let kept: Vec<usize> = (0..lanes.len()).filter(|&lane| lanes[lane].is_some()).collect();
         let runs: Vec<&[usize]> = kept.chunk_by(|lane, next| lane + 1 == *next).collect();
         if runs.is_empty() {
@@ -125,13 +110,16 @@ impl<S: Read + Write + Seek> GroupWriter<S> {
         }
         // Bits of a unit are numbered by a `usize`.
         usize::try_from(8 * record.payload_len(0)).map_err(|_| SetBuildError::TooLarge)?;
-        let mut source = Source { at: 0, lanes: lanes.iter().copied().flatten().collect(), crc: 0 };
-        let (mut at, mut num_bad, mut rows) = (None, 0, Vec::new());
-        let (mut crc, num_lanes) = (crc32fast::Hasher::new(), record.num_lanes as usize);
+        let (at, lanes) = (self.scratch.seek(SeekFrom::End(0))?, lanes.iter().copied().flatten().collect());
+        let (mut crc, mut num_bad, mut rows) = (crc32fast::Hasher::new(), 0, Vec::new());
+        // Appended in pieces: rows of few lanes are up to eight times as long as in their unit.
+        let mut append = |rows: &mut Vec<u8>| {
+            crc.update(rows);
+            self.scratch.write_all(rows).map(|()| rows.clear())
+        };
         join::batches(record, |part, first, count| -> Result<(), SetBuildError> {
             let range = record.unit_range(part, first).start..record.unit_range(part, first + count - 1).end;
             let bytes = fetch(range.clone())?;
-            rows.clear();
             for unit in first..first + count {
                 let place = record.unit_range(part, unit);
                 let bytes =
@@ -141,20 +129,20 @@ impl<S: Read + Write + Seek> GroupWriter<S> {
                 let payload = opened.unwrap_or_else(|| vec![0xff; record.payload_len(unit) as usize].into());
                 for row in 0..(u64::from(record.pages_of(unit)) * u64::from(record.table.shape.page_rows())) as usize {
                     let (begin, mut to_at) = (rows.len(), 0);
-                    rows.resize(begin + source.row_len(), 0);
+                    rows.resize(begin + kept.len().div_ceil(8), 0);
                     for run in &runs {
                         copy_bits(&payload, row * num_lanes + run[0], &mut rows[begin..], to_at, run.len());
                         to_at += run.len();
                     }
+                    if rows.len() >= join::BATCH_LEN as usize {
+                        append(&mut rows)?;
+                    }
                 }
             }
-            let begin = self.scratch.append(&rows)?;
-            at.get_or_insert(begin);
-            crc.update(&rows);
-            Ok(())
+            Ok(append(&mut rows)?)
         })?;
-        (source.at, source.crc) = (at.unwrap_or(0), crc.finalize());
-        self.sources.entry(record.table.num_pages).or_default().push(source);
+        let crc = crc.finalize();
+        self.sources.entry(record.table.num_pages).or_default().push(Source { at, lanes, crc });
         Ok(num_bad)
     }
 

@@ -29,7 +29,7 @@ pub(crate) struct SetFile<'a> {
 
 /// The figures of some groups.
 fn groups_figures<'a>(groups: impl Iterator<Item = &'a Group> + Clone) -> Map<String, Value> {
-    let sum = |of: fn(&Group) -> u64| groups.clone().map(of).sum::<u64>().into();
+    let sum = |of: fn(&Group) -> u64| groups.clone().map(of).fold(0, u64::saturating_add).into();
     object([
         ("num_groups", sum(|_| 1)),
         ("num_units", sum(|group| group.units().count() as u64)),

@@ -101,8 +101,8 @@ pub enum BuildError {
         /// The number of entries for which they were tried.
         num_entries: u64,
     },
-    /// Keys were added under an engine's own transform whose code is missing. Without their entries a reader that has
-    /// the code would deny them.
+    /// Keys were added under an engine's own transform whose code is missing, or panicked. Without their entries a reader
+    /// that has the code would deny them.
     NoCode {
         /// The transform.
         transform: TransformId,
@@ -178,7 +178,7 @@ impl fmt::Display for BuildError {
             }
             Self::NoCode { transform } => write!(
                 f,
-                "keys were added under the transform {transform}, whose code was not given: add entries instead"
+                "keys were added under the transform {transform}, whose code was not given, or panicked: add entries instead"
             ),
             Self::WrongForm { transform } => {
                 write!(f, "keys were added in a form of which the transform {transform} makes no entries")

@@ -23,6 +23,18 @@ fn keys_without_the_code_of_their_transform_are_refused() {
     assert!(builder.finish().is_ok());
 }
 
+/// A caller may catch the panic and go on.
+#[test]
+fn a_key_whose_code_panics_is_refused() {
+    let code = |key: &[u8], take: &mut dyn FnMut(&[u8])| take(key.strip_prefix(b"k").expect("a key"));
+    let policy = policy(FilterKind::Bloom).with_custom_transform(CustomTransform::new(200, 2).expect("legal"), code);
+    let mut builder = FilterBlockBuilder::new(&policy);
+    builder.add_key(b"key");
+    assert!(builder.clone().finish().is_ok());
+    assert!(catch_unwind(AssertUnwindSafe(|| builder.add_key(b"other"))).is_err());
+    assert!(matches!(builder.finish(), Err(BuildError::NoCode { .. })));
+}
+
 #[test]
 fn a_refused_finish_keeps_the_context() {
     let mut builder = builder_of(&policy(FilterKind::Golomb), keys(1, 1_000));

@@ -192,6 +192,14 @@ impl FilterBlockBuilder {
     fn add_entries_of(&mut self, key: &[u8]) {
         match self.entries().transform() {
             KeyTransform::DelimitedPrefix { .. } => self.push_all(self.entries().hash_directories(key)),
+            KeyTransform::Custom(_) => {
+                // This also holds if the code panics: the key is then lost.
+                let no_code = BuildError::NoCode { transform: self.entries().transform().to_wire() };
+                let refused = self.refused.replace(no_code);
+                let hashes = self.entries().hash_key_and_prefix(key);
+                self.refused = refused;
+                self.push_all(hashes);
+            }
             _ => self.push_all(self.entries().hash_key_and_prefix(key)),
         }
     }

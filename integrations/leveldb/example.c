@@ -30,6 +30,7 @@ int main(int argc, char **argv)
     char *error = NULL;
     leveldb_options_t *options = leveldb_options_create();
     leveldb_options_set_create_if_missing(options, 1);
+    leveldb_options_set_error_if_exists(options, 1);
     filterblock_leveldb_use(policy, options);
     leveldb_t *db = leveldb_open(options, argv[1], &error);
     must("open", error);

@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
   options.create_if_missing = true;
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   options.statistics = rocksdb::CreateDBStatistics();
-  rocksdb::DestroyDB(path, options);
+  options.error_if_exists = true;  // It is destroyed at the end.
 #if ROCKSDB_MAJOR >= 11
   std::unique_ptr<rocksdb::DB> db;
   Require(rocksdb::DB::Open(options, path, &db));

@@ -457,7 +457,7 @@ class Policy final : public rocks::FilterPolicy {
         break;
     }
     const Slice block(filter.data(), filter.size() - std::min(filter.size(), kTrailerLen));
-    const bool verified = filter[filter.size() - 1] == kWithChecksum;
+    const bool verified = filter.ends_with(std::string(kMark, sizeof kMark) + kWithChecksum);
     std::unique_ptr<Reader> reader(new Reader());
     filterblock_error error;
     const filterblock_status status = reader->Open(block, trusted_ && verified, &error);

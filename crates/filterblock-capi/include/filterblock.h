@@ -11,7 +11,9 @@
  *    change.
  * 3. Readers, counters and policies may be used by several threads at once, until one changes or frees them. A builder
  *    belongs to one thread.
- * 4. Functions that the caller passes neither throw nor jump out.
+ * 4. Functions that the caller passes neither throw nor jump out, and call nothing with the builder or reader that they
+ *    serve: one that is given up is cleared or freed after the call.
+ * 5. Places for different results are different.
  *
  * What is broken and can be noticed is a status, or *maybe* (true): never a stored key denied.
  */
@@ -103,7 +105,7 @@ enum filterblock_status
     // The bytes are an intact block, but not the one that is expected: the context, hash, seed or key transform is a
     // different one. Every key is *maybe*.
     FILTERBLOCK_STATUS_MISMATCH = 3,
-    // An argument is null, misaligned, no UTF-8 or of an impossible length; the message names it.
+    // An argument is null, no UTF-8, of an impossible length, or a misaligned array; the message names it.
     FILTERBLOCK_STATUS_ARGUMENT = 4,
     // A setting or a text of a policy is outside its legal range.
     FILTERBLOCK_STATUS_SETTING = 5,

@@ -11,10 +11,12 @@
 //!    change.
 //! 3. Readers, counters and policies may be used by several threads at once, until one changes or frees them. A builder
 //!    belongs to one thread.
-//! 4. Functions that the caller passes neither throw nor jump out.
+//! 4. Functions that the caller passes neither throw nor jump out, and call nothing with the builder or reader that they
+//!    serve: one that is given up is cleared or freed after the call.
+//! 5. Places for different results are different.
 //!
 //! What is broken and can be noticed is a status, or *maybe*. A panic does not leave a call. The system's allocator
-//! ends the process where it has no memory for what a build needs besides the block and the hashes.
+//! ends the process where it has no memory for copies, partitions, handles, and what a build needs besides keys and block.
 
 #![expect(
     unsafe_code,

@@ -19,7 +19,7 @@ pub enum Status {
     /// The bytes are an intact block, but not the one that is expected: the context, hash, seed or key transform is a
     /// different one. Every key is *maybe*.
     Mismatch = 3,
-    /// An argument is null, misaligned, no UTF-8 or of an impossible length; the message names it.
+    /// An argument is null, no UTF-8, of an impossible length, or a misaligned array; the message names it.
     Argument = 4,
     /// A setting or a text of a policy is outside its legal range.
     Setting = 5,

@@ -72,10 +72,8 @@ fn the_error_names_the_difference() {
         assert_eq!(base.intersection(&other, 0), Err(error));
         error
     };
-    assert_eq!(
-        against(bloom(1_000).with_seed(5), &some),
-        CombineError::Entries(DecodeError::WrongSeed { expected: 0, found: 5 })
-    );
+    let error = against(bloom(1_000).with_seed(5), &some);
+    assert_eq!(error, CombineError::Entries(DecodeError::WrongSeed { expected: 0, found: 5 }));
     let (expected, found) = (KeyTransform::WholeKey.to_wire(), KeyTransform::Row.to_wire());
     let other = against(bloom(1_000).with_transform(KeyTransform::Row), &some);
     assert_eq!(other, CombineError::Entries(DecodeError::WrongTransform { expected, found }));
@@ -101,10 +99,8 @@ fn parts_of_unequal_size_unite() {
         for (from, to) in cuts.iter().zip(&cuts[1..]) {
             let part = block(policy.clone(), &all[*from..*to]);
             let expected_len = if from == to { 64 } else { len };
-            assert_eq!(
-                (part.len() as u64, policy.expected_block_len((to - from) as u64)),
-                (expected_len, Ok(expected_len))
-            );
+            let lengths = (part.len() as u64, policy.expected_block_len((to - from) as u64));
+            assert_eq!(lengths, (expected_len, Ok(expected_len)));
             union = open(&union).union(&open(&part), 0).expect("equal shapes");
         }
         assert_eq!(union[64..], whole[64..], "{policy}");

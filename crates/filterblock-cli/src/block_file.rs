@@ -144,12 +144,11 @@ pub(crate) fn open<'a>(path: &Path, bytes: &'a [u8], expected: &Expected) -> Res
     expected.options().open(bytes).map_err(refused)
 }
 
+/// A file's only filter, if it is a range filter.
+pub(crate) type OpenedRange<'a> = Option<Result<RangeFilter<&'a [u8]>, Failure>>;
+
 /// Opens a file's only block, which [`read`] has read, if its header names a range filter. A secret key does not apply.
-pub(crate) fn open_range<'a>(
-    path: &Path,
-    bytes: &'a [u8],
-    expected: &Expected,
-) -> Option<Result<RangeFilter<&'a [u8]>, Failure>> {
+pub(crate) fn open_range<'a>(path: &Path, bytes: &'a [u8], expected: &Expected) -> OpenedRange<'a> {
     let refused = |error| Failure::damaged(describe(path, Some(bytes.len() as u64), bytes, &error, expected));
     is_range(bytes).then(|| expected.options().open_ranges(bytes).map_err(refused))
 }
@@ -158,8 +157,8 @@ fn is_range(block: &[u8]) -> bool {
     block.starts_with(&MAGIC) && tag(block) == Some(BlockKind::Ranges.tag())
 }
 
-/// The kind's tag, which may be damaged.
-fn tag(block: &[u8]) -> Option<u8> {
+/// The kind's tag of a block or an index, which may be damaged.
+pub(crate) fn tag(block: &[u8]) -> Option<u8> {
     block.get(MAGIC.len() + 1).copied()
 }
 

@@ -7,7 +7,6 @@ use crate::output_file::is_stdout;
 use crate::partitioned_file::Partitioned;
 use crate::units::parse_u64;
 use crate::{block_file, frame_file, partitioned_file, range_filter};
-use filterblock::range::RangeFilter;
 use filterblock::{CompactFrameReader, EntryHasher, FilterBlockReader, FilterKind, KeyHash, KeyHasher, KeyTransform};
 use serde_json::{Map, Value, json};
 use std::io::{self, Write};
@@ -247,16 +246,12 @@ impl Opener {
         match self.entries {
             Some(_) => frame_file::read(path),
             None if block_file::is_set(path) => block_file::read(path, &self.expected),
-            None => partitioned_file::read(path).map_or_else(|| block_file::read(path, &self.expected), Ok),
+            None => partitioned_file::read(path).unwrap_or_else(|| block_file::read(path, &self.expected)),
         }
     }
 
     /// Opens the file's only filter, which [`Opener::read`] has read, if it is a range filter.
-    pub(crate) fn open_range<'a>(
-        &self,
-        path: &Path,
-        bytes: &'a [u8],
-    ) -> Option<Result<RangeFilter<&'a [u8]>, Failure>> {
+    pub(crate) fn open_range<'a>(&self, path: &Path, bytes: &'a [u8]) -> block_file::OpenedRange<'a> {
         if self.entries.is_some() { None } else { block_file::open_range(path, bytes, &self.expected) }
     }
 

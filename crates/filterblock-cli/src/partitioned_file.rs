@@ -6,14 +6,20 @@ use crate::block_file::{self, BUILD_AGAIN, MAX_UNVOUCHED_BYTES, stated_len};
 use crate::exit::{Code, Failure};
 use crate::open_args::Expected;
 use filterblock::partition::{INDEX_MAGIC, PartitionHandle, PartitionedFilter};
-use filterblock::{DecodeError, FilterBlockReader, HEADER_LEN, KeyHash, KeyTransform, MAGIC, Query};
+use filterblock::{BlockKind, DecodeError, FilterBlockReader, HEADER_LEN, KeyHash, KeyTransform, MAGIC, Query};
 use std::fs;
 use std::path::Path;
 
-/// The file's bytes, if it ends with an index and begins with it or with a block that is shorter than the file.
-pub(crate) fn read(path: &Path) -> Option<Vec<u8>> {
+/// The file's bytes, if it ends with an index and begins with it or with a block that is shorter than the file. Those of
+/// a range filter are refused.
+pub(crate) fn read(path: &Path) -> Option<Result<Vec<u8>, Failure>> {
     fs::metadata(path).ok().filter(|metadata| metadata.is_file() && metadata.len() <= MAX_UNVOUCHED_BYTES)?;
-    fs::read(path).ok().filter(|bytes| index_at(bytes).is_some())
+    let bytes = fs::read(path).ok()?;
+    if block_file::tag(&bytes[index_at(&bytes)?..]) == Some(BlockKind::Ranges.tag()) {
+        let what = "a range filter in partitions. This tool reads none, and has checked nothing; the library does";
+        return Some(Err(Failure::new(Code::Usage, format!("{}: {what}.", path.display()))));
+    }
+    Some(Ok(bytes))
 }
 
 fn index_at(bytes: &[u8]) -> Option<usize> {

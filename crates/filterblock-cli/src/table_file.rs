@@ -18,17 +18,14 @@ use std::process::ExitCode;
 
 /// Returns whether the file begins or ends as a table does.
 pub(crate) fn is_table(path: &Path) -> bool {
-    // If this fails, reading it as a block will report the same error.
-    TableFile::is_table(path).unwrap_or(false)
+    // A pipe is not opened: it may have no end. If this fails, reading it as a block will report the same error.
+    path.is_file() && TableFile::is_table(path).unwrap_or(false)
 }
 
 /// A table's filters are probed by its store, with rows and columns.
 pub(crate) fn refuse_query(path: &Path, key: &HashKey) -> Failure {
-    let message = format!(
-        "{} is a table of the store, not a filter block. To see its filters, run {}",
-        path.display(),
-        inspect_command(path, key)
-    );
+    let (path, inspect) = (path.display(), inspect_command(path, key));
+    let message = format!("{path} is a table of the store, not a filter block. To see its filters, run {inspect}");
     Failure::usage("query", message)
 }
 
@@ -159,8 +156,13 @@ fn partitions_figures(
     figures
 }
 
-/// Opens a table; its filters under the secret key, if one is given.
+/// Opens a table; its filters under the secret key, if one is given. Rebuilt filters are read with their table only.
 pub(crate) fn open(path: &Path, key: &HashKey) -> Result<TableFile, Failure> {
+    if path.extension().is_some_and(|extension| extension == "flt") {
+        let what =
+            "has filters that were rebuilt for a table of a store. They are read with it: give the store's directory";
+        return Err(Failure::usage("verify", format_args!("{} {what}", path.display())));
+    }
     let table = TableFile::open(path).map_err(|error| {
         let consequence = format!(
             "The store cannot read this table. Restore the file from a copy, then run {}.",
@@ -186,8 +188,7 @@ pub(crate) fn open(path: &Path, key: &HashKey) -> Result<TableFile, Failure> {
 /// Shows a table and its filters.
 pub(crate) fn inspect(path: &Path, key: &HashKey, json: bool) -> anyhow::Result<ExitCode> {
     let table = open(path, key)?;
-    let mut code = Code::Ok;
-    let mut filters = Vec::new();
+    let (mut code, mut filters) = (Code::Ok, Vec::new());
     let next = format!("Run {}.", key.command(format_args!("verify {}", shell_word(path))));
     for (figures, failures) in open_filters(path, &table, &next) {
         for failure in failures {
@@ -265,12 +266,11 @@ pub(crate) fn verify(path: &Path, key: &HashKey) -> Result<Verdict, Failure> {
         .into_iter()
         .filter_map(|(purpose, missing)| denial(path, purpose, [missing, check.num_cells], "table", &inspect)),
     );
-    let num_filters = table.filters().len();
     let figures = object([
         ("table", table.number().into()),
         ("num_cells", check.num_cells.into()),
         ("num_tombstones", check.num_tombstones.into()),
-        ("num_filters", num_filters.into()),
+        ("num_filters", table.filters().len().into()),
         ("missing_in_row_filter", check.missing_in_row_filter.into()),
         ("missing_in_row_column_filter", check.missing_in_row_column_filter.into()),
         ("missing_in_prefix_filter", check.missing_in_prefix_filter.into()),
@@ -283,7 +283,7 @@ pub(crate) fn verify(path: &Path, key: &HashKey) -> Result<Verdict, Failure> {
         table.number(),
         check.num_cells,
         table.num_blocks(),
-        num_filters
+        table.filters().len()
     );
     if !failures.is_empty() {
         text.clear();

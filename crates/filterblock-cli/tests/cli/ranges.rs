@@ -79,10 +79,8 @@ fn ranges_prefixes_and_keys_are_queried() {
         let has_end = filter.may_contain_prefix(end.as_bytes());
         expected += &format!("{}\t{end}\n", if has_end { "maybe" } else { "no" });
         if number % 700 < 14 {
-            assert_eq!(
-                place.expect(code, &format!("query r.fb --from {from} --to {to}")),
-                format!("{answer}\t{from}\t{to}\n")
-            );
+            let answered = place.expect(code, &format!("query r.fb --from {from} --to {to}"));
+            assert_eq!(answered, format!("{answer}\t{from}\t{to}\n"));
         }
     }
     assert!(num_denied > 100, "{num_denied}");

@@ -244,10 +244,8 @@ fn verify_names_the_units_that_do_not_check() {
     let text = place.expect(0, "verify files.fbs");
     assert!(text.starts_with("files.fbs: ok: set v1, 3 files, 2 columns, 2 groups, "), "{text}");
     let report = place.json(0, "verify files.fbs --json");
-    assert_eq!(
-        (&report["ok"], &report["num_groups"], &report["num_unusable_units"]),
-        (&true.into(), &2.into(), &0.into())
-    );
+    let figures = (&report["ok"], &report["num_groups"], &report["num_unusable_units"]);
+    assert_eq!(figures, (&true.into(), &2.into(), &0.into()));
     let set = place.read("files.fbs");
     let groups_len = report["groups_len_bytes"].as_u64().unwrap();
     place.write("ids.txt", (0..300).map(|id| format!("{id}\n")).collect::<String>());

@@ -164,12 +164,12 @@ impl<'a> TablePartitions<'a> {
         value: impl Fn(&FilterBlockReader<'a>) -> f64,
         weight: impl Fn(&FilterBlockReader<'a>) -> u64,
     ) -> Option<f64> {
-        let (mut sum, mut weights) = (0.0, 0);
+        let (mut sum, mut weights) = (0.0, 0.0);
         for filter in self.usable() {
             sum += value(filter) * weight(filter) as f64;
-            weights += weight(filter);
+            weights += weight(filter) as f64;
         }
-        self.usable().next().map(|_| sum / weights.max(1) as f64)
+        self.usable().next().map(|_| sum / weights.max(1.0))
     }
 
     /// The kind of its partitions; `None` if none is usable.

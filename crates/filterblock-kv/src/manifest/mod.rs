@@ -50,8 +50,8 @@ pub(crate) struct Manifest {
 impl Manifest {
     /// Replaces the manifest with the next generation, of `state`, durably.
     pub(crate) fn create(storage: Arc<dyn Storage>, mut state: State) -> Result<Self, Error> {
-        state.generation += 1;
         let mut log = write(&*storage, &state)?;
+        state.generation = state.generation.wrapping_add(1);
         publish(&*storage, &mut log)?;
         let base_len = log.len();
         Ok(Self { storage, state, log, base_len })
@@ -67,7 +67,7 @@ impl Manifest {
             state.map_err(|damage| Error::damaged(MANIFEST_NAME, self.log.len(), damage)).map_err(in_doubt)?;
         let is_long = self.log.len() > self.base_len.saturating_mul(2).saturating_add(MAX_EDITS_LEN);
         let rewritten = match is_long || self.log.is_broken {
-            true => match write(&*self.storage, &State { generation: state.generation + 1, ..state.clone() }) {
+            true => match write(&*self.storage, &state) {
                 Ok(log) => Some(log),
                 // There is no room for a whole manifest, but there may be room for a record.
                 Err(_) if !self.log.is_broken => None,
@@ -78,7 +78,7 @@ impl Manifest {
         match rewritten {
             Some(mut log) => {
                 publish(&*self.storage, &mut log).map_err(in_doubt)?;
-                state.generation += 1;
+                state.generation = state.generation.wrapping_add(1);
                 self.base_len = log.len();
                 self.log = log;
             }
@@ -112,16 +112,16 @@ fn is_out_of_space(error: &Error) -> bool {
     matches!(error, Error::Io { source, .. } if matches!(source.kind(), StorageFull | QuotaExceeded))
 }
 
-/// Writes a manifest of `state` that does not have its name yet.
+/// Writes the next generation of `state`'s manifest, which does not have its name yet. After the greatest number, which a
+/// damaged or foreign manifest may have, comes 0.
 fn write(storage: &dyn Storage, state: &State) -> Result<LogWriter, Error> {
-    match storage.remove(MANIFEST_TMP_NAME) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            return Err(Error::io(MANIFEST_TMP_NAME, "remove", error));
-        }
-        _ => {}
-    }
+    storage.remove(MANIFEST_TMP_NAME).or_else(|error| match error.kind() {
+        io::ErrorKind::NotFound => Ok(()),
+        _ => Err(Error::io(MANIFEST_TMP_NAME, "remove", error)),
+    })?;
     let write = || {
-        let mut log = LogWriter::create(storage, MANIFEST_TMP_NAME, state.generation, LogKind::Manifest)?;
+        let mut log =
+            LogWriter::create(storage, MANIFEST_TMP_NAME, state.generation.wrapping_add(1), LogKind::Manifest)?;
         log.push(&edit::encode(&state.as_edits()));
         log.append()?;
         log.sync()?;
@@ -135,4 +135,26 @@ fn write(storage: &dyn Storage, state: &State) -> Result<LogWriter, Error> {
 fn publish(storage: &dyn Storage, log: &mut LogWriter) -> Result<(), Error> {
     log.rename(storage, MANIFEST_NAME)?;
     storage.sync_dir().map_err(|error| Error::io(MANIFEST_NAME, "sync the directory", error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::storage::FileStorage;
+    use super::{Arc, Edit, Manifest, State, Storage, read};
+
+    #[test]
+    fn after_the_greatest_generation_comes_zero() {
+        let dir = tempfile::tempdir().unwrap();
+        let storage: Arc<dyn Storage> = Arc::new(FileStorage::open(dir.path()).unwrap());
+        for generation in [u64::MAX - 1, u64::MAX] {
+            let state = State { generation, ..State::default() };
+            let mut manifest = Manifest::create(Arc::clone(&storage), state).unwrap();
+            assert_eq!(read(&*storage).unwrap().generation, generation.wrapping_add(1));
+            manifest.log.is_broken = true;
+            manifest.commit(&[Edit::NextNumber(7)]).map_err(|failed| failed.error).unwrap();
+            let state = read(&*storage).unwrap();
+            assert_eq!((state.generation, state.next_number), (generation.wrapping_add(2), 7));
+            assert_eq!(state, manifest.state);
+        }
+    }
 }

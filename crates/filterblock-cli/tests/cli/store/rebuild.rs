@@ -124,6 +124,8 @@ fn a_path_selects_one_table() {
     assert!(message.contains(&format!("Run `filterblock rebuild db/{filter_file}`.")), "{message}");
     place.expect(0, &format!("rebuild db/{filter_file}"));
     place.expect(0, "verify db");
+    let [_, Value::String(intact)] = &files_of(&place)[..] else { panic!("one file") };
+    assert!(place.expect_failure(2, &format!("verify db/{intact}")).contains("give the store's directory"));
     let [_, Value::String(filter_file)] = &files_of(&place)[..] else { panic!("one file") };
     std::fs::remove_file(place.path(&format!("db/{filter_file}"))).unwrap();
     let message = stderr(&place.run("verify db"));

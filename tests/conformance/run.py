@@ -18,7 +18,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any, Optional
 
-KIT = "1.2"  # README.md states what it means
+KIT = "1.3"  # README.md states what it means
 KINDS = ("", "bloom", "blocked", "golomb", "ribbon", "fuse")
 REFUSED = ("damaged", "newer", "mismatch")
 ALWAYS = ("class", "answers")

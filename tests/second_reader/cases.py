@@ -21,7 +21,9 @@ import conformance
 import filterblock as fb
 import integers
 import partitioned
+import ranges
 import sets
+from cuts import Choices, Code, Gaps
 from kinds import Golomb
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -219,11 +221,7 @@ def queried(name: str, data: bytes, columns: list[tuple[bytes, int]], files: Fil
         for of in files[:4] for column, own in [*columns[:4], (b"zz", 2)] for other, value_class, entry in (
             (0, own, (of[0] + b"1").hex()), (0, own, "6e6f"), (0, own, "6e6f6e65"), (1, own, "6e6f"), (1 << 40, own, "6e6f"),
             (-1, own, "6e6f"), (0, own, "u"), (0, own ^ 1, "6e6f"))]
-    request = {"frame": "set", "bytes": data.hex(), **request}
-    reply = conformance.reply_to({**request, "queries": queries})
-    if reply.get("answers"):
-        return {"name": f"set: {name}", "request": {**request, "queries": queries}, "reply": reply}
-    return {"name": f"set: {name}", "request": request, "reply": {name: reply[name] for name in reply if name != "answers"}}
+    return answered("set", name, data, queries, **request)
 
 
 def set_of(name: str, columns: list[tuple[bytes, int]], files: Files, groups: Groups, hasher: fb.Hasher = SEEDED,
@@ -434,6 +432,22 @@ def integers_of_shapes() -> Iterator[dict[str, Any]]:
     yield answered("range", "log_block 39", filter_of(39, 33, 1 << 39).write(256, {(0, 5), (3, 7)}), ["key:6b00000001", "range:u:u"])
 
 
+def groups_of_other_bits() -> Iterator[dict[str, Any]]:
+    """Keys of one length, of which each group keeps another number of bits [16.7]. The first is the erratum's frame [18]."""
+    for kept, prefix, width, numbers, near in (
+            ((1, 8), b"", 1, ([0], [4]), (0, 1, 3, 4, 5, 127, 128)),
+            ((3, 16, 5), b"k", 2, ([0], [4, 5, 105], [0x2000, 0x4000, 0xF800]), (0, 1, 4, 5, 6, 105, 106, 0x1FFF, 0x2000, 0x4000))):
+        key = lambda number: prefix + number.to_bytes(width, "big")
+        starts = itertools.accumulate(map(len, numbers), initial=0)
+        data = ranges.write_range(Choices(Code(), 1, True, width, 0, width), list(map(key, itertools.chain(*numbers))), [
+            ranges.Group(Gaps(0, 64 - bits, 0, 0, ()), [start]) for bits, start in zip(kept, starts)])
+        assert prefix or data.hex() in "".join((ROOT / "format-spec.md").read_text().split())
+        ends = [key(number).hex() for number in near]
+        yield answered("range", f"groups that keep {kept} bits", data, [f"{query}:{end}" for query in ("key", "prefix") for end in ends] + [
+            f"range:{form}{lower}:{form}{upper}" for lower, upper in itertools.combinations(ends, 2) for form in "ie"] + [
+            f"range:u:e{end}" for end in ends] + [f"range:e{end}:u" for end in ends] + [f"prefix:{key(0)[:-1].hex()}"])
+
+
 def as_partitions() -> Iterator[dict[str, Any]]:
     """Range filters as the only partition of an index."""
     def index_of(name: str, data: bytes, queries: list[str], ways: tuple[Way, ...] = ()) -> dict[str, Any]:
@@ -471,7 +485,7 @@ def vectors_of_partitions() -> dict[str, Any]:
 
 
 def main() -> int:
-    made = [*cases(), *of_contexts(), vectors_of_partitions(), *as_partitions(), *integers_of_shapes()]
+    made = [*cases(), *of_contexts(), vectors_of_partitions(), *as_partitions(), *integers_of_shapes(), *groups_of_other_bits()]
     for each in made:
         reply = conformance.reply_to(each["request"])
         assert {name: reply.get(name) for name in each["reply"]} == each["reply"], (each["name"], each["reply"], reply)

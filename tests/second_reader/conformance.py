@@ -79,16 +79,18 @@ def maybe_in_range(opened: ranges.AnyFilter, query: str) -> bool:
     return opened.may_contain(*range_of(query))
 
 
+def is_rebuilt(rebuild: Callable[..., bytes], opened: Any, entries: Any, request: dict[str, Any]) -> bool:
+    try:
+        return rebuild(opened, entries) == bytes.fromhex(request["bytes"])
+    except kinds.Unwritable:
+        return False
+
+
 def reply_of_ranges(request: dict[str, Any], opened: ranges.AnyFilter) -> dict[str, Any]:
-    reply: dict[str, Any] = {"class": "ok", "num_entries": hex(opened.num_entries)}
-    reply["num_leaves"] = opened.num_leaves
+    reply: dict[str, Any] = {"class": "ok", "num_entries": hex(opened.num_entries), "num_leaves": opened.num_leaves}
     reply["answers"] = "".join("m" if maybe_in_range(opened, query) else "n" for query in request.get("queries", []))
     if "entries" in request:
-        try:
-            keys = map(bytes.fromhex, request["entries"])
-            reply["rebuilt"] = ranges.rebuild(opened, keys) == bytes.fromhex(request["bytes"])
-        except kinds.Unwritable:
-            reply["rebuilt"] = False
+        reply["rebuilt"] = is_rebuilt(ranges.rebuild, opened, map(bytes.fromhex, request["entries"]), request)
     return reply
 
 
@@ -155,10 +157,7 @@ def reply_to(request: dict[str, Any]) -> dict[str, Any]:
     reply["answers"] = "".join("m" if maybe(opened, query) else "n" for query in queries)
     if "entries" in request:
         hashes = [opened.hasher.hash(bytes.fromhex(entry)) for entry in request["entries"]]
-        try:
-            reply["rebuilt"] = fb.rebuild(opened, hashes) == data
-        except fb.Unwritable:
-            reply["rebuilt"] = False
+        reply["rebuilt"] = is_rebuilt(fb.rebuild, opened, hashes, request)
     return reply
 
 

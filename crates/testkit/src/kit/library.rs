@@ -90,13 +90,12 @@ fn bound(text: &str) -> Bound<Vec<u8>> {
 
 /// A reader has a short name for a key and for a prefix, besides.
 fn may_contain(reader: &dyn Reading, query: &str) -> bool {
+    let of_entry = |entry: &[u8]| reader.may_contain_hash(reader.entry_hasher().hasher().hash(entry));
     match parts(query) {
         ("key", p) => reader.may_contain(&unhex(p[0])),
         ("prefix", p) => reader.may_contain_prefix(&unhex(p[0])),
-        ("entry", p) => reader.may_contain_hash(reader.entry_hasher().hasher().hash(&unhex(p[0]))),
-        ("long", p) => {
-            reader.may_contain_hash(reader.entry_hasher().hasher().hash(&long(p[0].parse().expect("a length"))))
-        }
+        ("entry", p) => of_entry(&unhex(p[0])),
+        ("long", p) => of_entry(&long(p[0].parse().expect("a length"))),
         ("hash", p) => reader.may_contain_hash(KeyHash::from_raw(number(p[0]))),
         _ => with_query(query, |query| reader.may_match(query)),
     }

@@ -142,8 +142,7 @@ void DamageFilters(const Case& of, const char* policy, size_t step) {
       if (intact[end + i] != static_cast<char>(byte)) damage(end + i, std::string(1, static_cast<char>(byte)));
     }
   }
-  const std::string bloom("\xff\0\6\0\0", 5), ribbon("\xfe\0\3\0\0", 5);
-  for (const std::string& trailer : {bloom, ribbon}) {
+  for (const std::string& trailer : {std::string("\xff\0\6\0\0", 5), std::string("\xfe\0\3\0\0", 5)}) {
     // In front of the payload nothing is damaged: the block is read, or refused.
     damage(end, trailer);
     // Both are: it looks like RocksDB's. Where this reads as a sound one, only RocksDB's checksum can tell.
@@ -152,6 +151,8 @@ void DamageFilters(const Case& of, const char* policy, size_t step) {
   for (const char byte : {'\0', '\xff', 'x'}) {
     IsRefused(of, damage(begin, std::string(len, byte)));
     damage(payload, std::string(end - payload, byte));
+    // With the last byte of a table that RocksDB verifies.
+    damage(payload, std::string(len - kHeaderLen - 1, byte) + 'c');
   }
   for (const Extent& each : filters) {
     std::string noise;

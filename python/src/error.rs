@@ -53,6 +53,12 @@ pub fn empty() -> PyErr {
     )
 }
 
+/// Returns the exception for keys of which only some came, though their number was stated.
+pub fn of_part(num_given: usize) -> PyErr {
+    let text = "keys came, fewer than their len(): a filter would deny those that were taken before";
+    BuildError::new_err(format!("{num_given} {text}"))
+}
+
 /// Returns the exception for a set that could not be built.
 pub fn of_set_build(error: SetBuildError) -> PyErr {
     match error {

@@ -24,6 +24,8 @@ pub enum Odd {
     LeftOut,
     /// They are an error: filters, which would deny them.
     Refused,
+    /// They are an error, and so are those that order in their own way: filters of ranges.
+    Unordered,
 }
 
 /// Keys in the order of the call.
@@ -60,11 +62,17 @@ impl Keys {
         for (position, item) in object.try_iter()?.enumerate() {
             let item = item?;
             let scalar = Scalar::of(&item, odd)?;
-            if odd == Odd::Refused && matches!(scalar, Some(Scalar::NotIndexable)) {
+            if matches!((odd, &scalar), (Odd::Refused | Odd::Unordered, Some(Scalar::NotIndexable))) {
                 return Err(error::of_key(position, &item));
             }
             scalars.try_reserve(1).map_err(|_| PyMemoryError::new_err(format!("no memory for {position} keys")))?;
             scalars.push(scalar);
+        }
+        match odd {
+            _ if !is_part(object, scalars.len()) => {}
+            Odd::Maybe => {}
+            Odd::LeftOut => scalars.push(Some(Scalar::NotIndexable)),
+            Odd::Refused | Odd::Unordered => return Err(error::of_part(scalars.len())),
         }
         Ok(Self::of_scalars(scalars))
     }
@@ -82,7 +90,7 @@ impl Keys {
     /// Returns keys of a type that has no entries, or the error if `odd` refuses them.
     pub fn not_indexable(len: usize, type_name: &str, odd: Odd) -> PyResult<Self> {
         match odd {
-            Odd::Refused if len > 0 => Err(error::of_type(type_name)),
+            Odd::Refused | Odd::Unordered if len > 0 => Err(error::of_type(type_name)),
             _ => Ok(Self::one(len, Data::NotIndexable, None)),
         }
     }
@@ -193,10 +201,29 @@ impl Keys {
     }
 }
 
+/// Returns whether an object that has given this number of keys states more: of NumPy's `flat` some were taken before.
+pub fn is_part(object: &Bound<'_, PyAny>, num_given: usize) -> bool {
+    object.len().is_ok_and(|len| len > num_given)
+}
+
+/// Returns whether an object without keys is a container that has none, and not an iterator that may have given them
+/// before, or a view of bytes.
+pub fn is_container(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let package = package_of(&object.get_type())?;
+    let is_known = matches!(&*package, "array" | "builtins" | "numpy" | "pandas" | "polars" | "pyarrow");
+    Ok(is_known && !object.is_instance_of::<PyMemoryView>() && !object.hasattr("__next__")?)
+}
+
+/// Returns the package of a type; empty if it states none.
+pub fn package_of(kind: &Bound<'_, PyAny>) -> PyResult<String> {
+    let module = kind.getattr_opt("__module__")?.map_or_else(String::new, |module| module.to_string());
+    Ok(module.split('.').next().unwrap_or_default().into())
+}
+
 /// Returns whether the object's type, or one that it is derived from, is of the package.
 fn is_of(object: &Bound<'_, PyAny>, package: &str) -> PyResult<bool> {
     for kind in object.get_type().mro() {
-        if kind.getattr("__module__")?.to_string().split('.').next() == Some(package) {
+        if package_of(&kind)? == package {
             return Ok(true);
         }
     }

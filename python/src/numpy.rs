@@ -2,7 +2,7 @@
 
 use crate::buffer::Bytes;
 use crate::column::{Data, Fixed};
-use crate::keys::{Keys, Odd};
+use crate::keys::{Keys, Odd, package_of};
 use crate::scalar::Scalar;
 use filterblock_set::TimeUnit;
 use pyo3::exceptions::PyTypeError;
@@ -60,6 +60,9 @@ pub fn keys(object: &Bound<'_, PyAny>, odd: Odd) -> PyResult<Keys> {
         return Err(PyTypeError::new_err(text));
     }
     let (dtype, len) = (data.getattr("dtype")?, data.len()?);
+    if has_own_equality(object)? {
+        return Keys::not_indexable(len, &object.get_type().name()?.to_string(), odd);
+    }
     let kind: String = dtype.getattr("kind")?.extract()?;
     if matches!(kind.as_str(), "U" | "S" | "O" | "T") {
         // Text and bytes of fixed size, and objects, are copied. Masked values are `None` in the list. A subclass may
@@ -74,6 +77,17 @@ pub fn keys(object: &Bound<'_, PyAny>, odd: Odd) -> PyResult<Keys> {
     }
     let mask = if is_masked { Some(masked.call_method1("getmaskarray", (&array,))?) } else { None };
     of_fixed(&data, &kind, what, mask)
+}
+
+/// Returns whether a class that is not of NumPy says which values are equal, as that of numbers with units.
+fn has_own_equality(array: &Bound<'_, PyAny>) -> PyResult<bool> {
+    for kind in array.get_type().mro() {
+        let own = kind.getattr("__dict__")?;
+        if own.contains("__eq__")? || own.contains("__array_ufunc__")? {
+            return Ok(!matches!(&*package_of(&kind)?, "numpy" | "builtins"));
+        }
+    }
+    Ok(false)
 }
 
 /// Returns the kind of the values of a dtype of this `kind`; `None` if they have no entries.

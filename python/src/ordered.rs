@@ -11,8 +11,8 @@ use std::ops::Bound;
 
 type Object<'py> = pyo3::Bound<'py, PyAny>;
 
-const ENCODE: &str =
-    "is neither text nor bytes; of integers give number.to_bytes(8, \"big\"), plus 2**63 if some are negative";
+const ENCODE: &str = "is neither text nor bytes, in their own order; of integers give number.to_bytes(8, \"big\"), plus \
+                      2**63 if some are negative";
 
 /// Returns the keys of an array or an iterable of text or bytes.
 pub fn keys(object: &Object<'_>) -> PyResult<Keys> {
@@ -24,7 +24,7 @@ pub fn keys(object: &Object<'_>) -> PyResult<Keys> {
             "an array of dtype S has lost the zeros at the end of its keys: give a list, Arrow's binary, or dtype V";
         return Err(PyTypeError::new_err(text));
     }
-    let keys = Keys::of(object, Odd::Refused)?;
+    let keys = Keys::of(object, Odd::Unordered)?;
     let (mut position, mut odd) = (0, None);
     keys.for_each(|value| {
         if !matches!(value, None | Some(Value::Text(_) | Value::Binary(_))) {
@@ -47,9 +47,10 @@ pub fn bytes<'a>(value: &'a Value<'_>) -> Option<&'a [u8]> {
     }
 }
 
-/// Returns the bytes of a key to look up; `None`, which means *maybe*, if it is neither text nor bytes.
+/// Returns the bytes of a key to look up; `None`, which means *maybe*, if it is neither text nor bytes, or has an
+/// order of its own.
 pub fn key(object: &Object<'_>) -> PyResult<Option<Vec<u8>>> {
-    Ok(match Scalar::of(object, Odd::Maybe)? {
+    Ok(match Scalar::of(object, Odd::Unordered)? {
         Some(Scalar::Text(text)) => Some(text.into_bytes()),
         Some(Scalar::Binary(bytes)) => Some(bytes),
         _ => None,

@@ -4,7 +4,7 @@ use crate::keys::Odd;
 use filterblock_set::{TimeUnit, Value};
 use pyo3::PyTypeInfo;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyMemoryView, PyString};
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMemoryView, PyString};
 
 /// A value that owns its bytes.
 #[derive(Clone, Debug)]
@@ -66,7 +66,7 @@ impl Scalar {
             return Ok(Some(Self::NotIndexable));
         }
         if let Ok(text) = object.cast::<PyString>() {
-            let is_plain = compares_as::<PyString>(object)?;
+            let is_plain = compares_as::<PyString>(object, odd)?;
             // A string with lone surrogates has no UTF-8.
             let text = text.to_str().ok().filter(|text| is_plain && has_own_end(object, text.as_bytes()));
             return Ok(Some(text.map_or(Self::NotIndexable, |text| Self::Text(text.into()))));
@@ -76,11 +76,11 @@ impl Scalar {
         } else if let Ok(bytes) = object.cast::<PyByteArray>() {
             Some(bytes.to_vec())
         } else if object.is_instance_of::<PyInt>() {
-            return Ok(Some(if compares_as::<PyInt>(object)? { int(object) } else { Self::NotIndexable }));
+            return Ok(Some(if compares_as::<PyInt>(object, odd)? { int(object) } else { Self::NotIndexable }));
         } else {
             return Self::of_other(object, odd);
         };
-        let is_plain = compares_as::<PyBytes>(object)? || compares_as::<PyByteArray>(object)?;
+        let is_plain = compares_as::<PyBytes>(object, odd)? || compares_as::<PyByteArray>(object, odd)?;
         Ok(Some(bytes.filter(|_| is_plain).map_or(Self::NotIndexable, Self::Binary)))
     }
 
@@ -122,10 +122,17 @@ impl Scalar {
     }
 }
 
-/// Returns whether the object compares as those of the type itself.
-fn compares_as<'py, T: PyTypeInfo>(object: &Bound<'py, PyAny>) -> PyResult<bool> {
+/// Returns whether the object compares as those of the type itself, and has their order where `odd` asks for it.
+fn compares_as<T: PyTypeInfo>(object: &Bound<'_, PyAny>, odd: Odd) -> PyResult<bool> {
     let (kind, base) = (object.get_type(), T::type_object(object.py()));
-    Ok(kind.is(&base) || is_of_numpy(object) || kind.getattr("__eq__")?.is(&base.getattr("__eq__")?))
+    if kind.is(&base) || is_of_numpy(object) {
+        return Ok(true);
+    }
+    let mut is_plain = true;
+    for name in &["__eq__", "__lt__", "__le__", "__gt__", "__ge__"][..if odd == Odd::Unordered { 5 } else { 1 }] {
+        is_plain &= kind.getattr(*name)?.is(&base.getattr(*name)?);
+    }
+    Ok(is_plain)
 }
 
 /// Returns whether the object is a `numpy.str_` or `numpy.bytes_`. They compare as `str` and `bytes` do, except
@@ -149,16 +156,24 @@ fn is_of_bytes(view: &Bound<'_, PyAny>) -> PyResult<bool> {
 
 /// Returns whether the object is one key, though Python iterates over it.
 pub fn is_text_or_bytes(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    if object.is_instance_of::<PyString>()
-        || object.is_instance_of::<PyBytes>()
-        || object.is_instance_of::<PyByteArray>()
-    {
-        return Ok(true);
+    let (py, kind) = (object.py(), object.get_type());
+    if object.is_exact_instance_of::<PyList>() {
+        return Ok(false);
     }
-    Ok(match object.cast::<PyMemoryView>() {
-        Ok(view) => is_of_bytes(view.as_any())?,
-        Err(_) => object.get_type().fully_qualified_name()?.to_string_lossy() == "mmap.mmap",
-    })
+    if let Ok(view) = object.cast::<PyMemoryView>() {
+        return is_of_bytes(view.as_any());
+    }
+    // A proxy states the class of what it stands for.
+    for base in [PyString::type_object(py), PyBytes::type_object(py), PyByteArray::type_object(py)] {
+        if object.is_instance(&base)? {
+            return Ok(true);
+        }
+    }
+    if kind.hasattr("__array_interface__")? || kind.fully_qualified_name()?.to_string_lossy() == "array.array" {
+        return Ok(false);
+    }
+    let has_bytes = || PyMemoryView::from(object)?.getattr("itemsize")?.eq(1);
+    Ok(kind.hasattr("encode")? || kind.hasattr("decode")? || has_bytes().unwrap_or(false))
 }
 
 /// Returns the value of an object of pandas: a timestamp, or `None` for what pandas calls missing.

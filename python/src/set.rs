@@ -1,6 +1,6 @@
 //! Sets of the filters of many files.
 
-use crate::keys::{Keys, Odd};
+use crate::keys::{Keys, Odd, is_container, is_part};
 use crate::scalar::{self, Scalar};
 use crate::{error, mask, memory, policy};
 use filterblock_set::{FetchError, FileMask, Opening, Query, Selection, SetLookup, ValueClass};
@@ -51,7 +51,7 @@ fn part_of(at: usize, object: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
             Some(Scalar::Int(number)) => number.to_string().into_bytes(),
             // Integers beyond 64 bits have digits, too.
             _ if object.is_instance_of::<PyInt>() && !is_bool => {
-                object.call_method0("__repr__")?.extract::<String>()?.into()
+                object.py().get_type::<PyInt>().call_method1("__repr__", (object,))?.extract::<String>()?.into()
             }
             _ => {
                 let (text, name) = (object.repr()?, object.get_type().name()?);
@@ -151,8 +151,8 @@ impl FilterSet {
     }
 }
 
-/// Returns the values of one key, or of many. An iterator that yields none may have been used before: its keys are
-/// *maybe*.
+/// Returns the values of one key, or of many. An iterator that yields none, or fewer than its length, may have been
+/// used before: its keys are *maybe*.
 fn values_of(keys: &Bound<'_, PyAny>) -> PyResult<Vec<Scalar>> {
     let value = Scalar::of(keys, Odd::Maybe)?;
     let is_many =
@@ -163,7 +163,7 @@ fn values_of(keys: &Bound<'_, PyAny>) -> PyResult<Vec<Scalar>> {
     let keys_of = Keys::of(keys, Odd::Maybe)?;
     let mut values = Vec::with_capacity(keys_of.len());
     keys_of.for_each(|value| values.push(value.map_or(Scalar::NotIndexable, Scalar::owned)));
-    if values.is_empty() && keys.len().is_err() {
+    if is_part(keys, values.len()) || values.is_empty() && !is_container(keys)? {
         values.push(Scalar::NotIndexable);
     }
     Ok(values)

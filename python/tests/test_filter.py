@@ -97,14 +97,12 @@ def test_every_type_of_arrow():
             assert other.may_contain_many(form).tolist() == [False] * len(values) + [True] * (len(form) - len(values)), kind
 
 
-def test_uuids_cents_and_nothing():
+def test_uuids_and_cents():
     uuids = [uuid.UUID(int=number) for number in range(10)]
     same = pa.array([key.bytes for key in uuids], pa.binary(16))
     assert fb.build(uuids) == fb.build(same)
     cents = pa.array([decimal.Decimal("1.50"), decimal.Decimal("5.00")], pa.decimal128(10, 2))
     assert fb.build(cents) == fb.build([decimal.Decimal("1.5"), 5])
-    empty = [fb.build(keys, allow_empty=True) for keys in ([], pa.array([], pa.string()), np.array([]), pa.nulls(3))]
-    assert len(set(empty)) == 1 and 1 not in fb.open(empty[0])
 
 
 def test_columns_are_not_copied():
@@ -121,18 +119,13 @@ def test_columns_are_not_copied():
 
 def test_errors_are_typed():
     for policy in ("tree:10", "bloom", "ribbon:fpr=200%", ""):
-        with pytest.raises(fb.PolicyError):
-            fb.build([1], policy)
-    with pytest.raises(fb.BuildError):
-        fb.build(range(1000), "bloom:max=70")
+        pytest.raises(fb.PolicyError, fb.build, [1], policy)
+    pytest.raises(fb.BuildError, fb.build, range(1000), "bloom:max=70")
     block = fb.build([1], "ribbon:fpr=1%,seed=7", context=42)
     assert 1 in fb.open(block, "ribbon:fpr=1%,seed=7", context=42)
-    with pytest.raises(fb.MismatchError, match="context"):
-        fb.open(block)
-    with pytest.raises(fb.MismatchError, match="seed"):
-        fb.open(block, "bloom:10,seed=8", context=42)
-    with pytest.raises(fb.DamagedError):
-        fb.open(b"")
+    pytest.raises(fb.MismatchError, fb.open, block).match("context")
+    pytest.raises(fb.MismatchError, fb.open, block, "bloom:10,seed=8", context=42).match("seed")
+    pytest.raises(fb.DamagedError, fb.open, b"")
     assert issubclass(fb.DamagedError, fb.DecodeError) and issubclass(fb.DecodeError, fb.FilterBlockError)
     assert fb.open(bytearray(block), context=42).to_bytes() == block
 

@@ -8,9 +8,13 @@ import datetime as dt
 import decimal
 import enum
 import fractions
+import itertools
 import mmap
+import os
+import pathlib
 import pickle
 import re
+import runpy
 import subprocess
 import sys
 import textwrap
@@ -29,15 +33,24 @@ POLICY = "ribbon:fpr=0.1%,seed=7"
 BERLIN = zoneinfo.ZoneInfo("Europe/Berlin")
 
 
-def spent(keys):
-    # An iterator that was used before.
-    return (keys := iter(keys), collections.deque(keys, maxlen=0))[0]
+def spent(keys, count=None):
+    # An iterator of which all, or some, were taken before.
+    return (keys := iter(keys), collections.deque(itertools.islice(keys, count), maxlen=0))[0]
+
+
+class Bar:
+    """Of a progress: a generator, and how many it gives."""
+
+    __init__ = lambda self: setattr(self, "keys", iter([1, 2]))
+    __iter__, __next__, __len__ = lambda self: self, lambda self: next(self.keys), lambda self: 2
+
+
+WITH_LENGTH = [Bar, lambda: np.array([1, 2]).flat]
 
 
 def is_refused(keys, match=None):
     """Whether neither filters nor sets take the keys."""
-    with pytest.raises(TypeError, match=match):
-        fb.build(keys, POLICY)
+    pytest.raises(TypeError, fb.build, keys, POLICY).match(match or "")
     return True
 
 
@@ -45,40 +58,45 @@ def is_refused(keys, match=None):
 
 
 def test_no_filter_of_nothing():
-    nothing = [[], (), set(), np.array([]), np.array([], "int64"), pa.array([]), pl.Series([]), pd.Series([]), {}.keys()]
+    nothing = [[], (), set(), np.array([]), np.array([], "int64"), pa.array([]), pa.array([], pa.string()), pl.Series([]), pd.Series([]), {}.keys()]
     for keys in [*nothing, [None], pa.nulls(3), np.ma.masked_all(3, "int64"), memoryview(np.array([], "int64"))]:
-        with pytest.raises(fb.BuildError, match="no key was given"):
-            fb.build(keys)
-        assert 1 not in fb.open(fb.build(keys, allow_empty=True))
+        pytest.raises(fb.BuildError, fb.build, keys).match("no key was given")
+        assert fb.build(keys, allow_empty=True) == fb.build([], allow_empty=True)
     for make in (iter, spent, lambda keys: (key for key in keys), lambda keys: map(str, keys)):
-        with pytest.raises(fb.BuildError):
-            fb.build(make([]) if make is not spent else spent([1, 2]))
+        pytest.raises(fb.BuildError, fb.build, make([]) if make is not spent else spent([1, 2]))
+    for make in WITH_LENGTH:
+        for keys in (spent(make()), spent(make(), 1)):
+            pytest.raises(fb.BuildError, fb.build, keys, allow_empty=True).match("fewer than their len")
+        assert fb.open(block := fb.build([1, 2])).may_contain_many(spent(make(), 1)).tolist() == [True]
+        assert fb.build(make()) == block
 
 
 def test_no_set_of_nothing():
     builder = fb.FilterSetBuilder({"user": "number"}, 1000)
-    with pytest.raises(fb.BuildError):
-        builder.finish()
-    for name, keys in (("spent", spent([1, 2])), ("list", []), ("array", np.array([], "int64"))):
-        assert builder.add_file(name, 1, {"user": keys}) == []
+    pytest.raises(fb.BuildError, builder.finish)
+    odd = [spent([1, 2]), [], np.array([], "int64"), *(spent(make(), 1) for make in WITH_LENGTH)]
+    for number, keys in enumerate(odd):
+        assert builder.add_file(f"odd {number}", 1, {"user": keys}) == []
     assert builder.add_file("f", 1, {"user": [1]}) == ["user"]
     files = fb.FilterSet.open(builder.finish())
-    known = [("spent", 1), ("list", 1), ("array", 1), ("f", 1)]
-    assert files.may_contain("user", 2, known).tolist() == [True, True, True, False]
-    with pytest.raises(fb.BuildError):
-        builder.finish()
-    with pytest.raises(fb.BuildError):
-        builder.finish_append(files)
+    known = [*((f"odd {number}", 1) for number in range(len(odd))), ("f", 1)]
+    assert files.may_contain("user", 2, known).tolist() == [True] * len(odd) + [False]
+    for again in (builder.finish, lambda: builder.finish_append(files)):
+        pytest.raises(fb.BuildError, again)
     assert fb.FilterSet.open(builder.finish(allow_empty=True)).files == []
     # A query of nothing finds nothing in a filter; of an iterator that may have been used, it is maybe.
-    assert files.may_contain("user", spent([1, 2]), known).all()
-    assert files.may_contain("user", [], known).tolist() == [True, True, True, False]
+    spent_again = (spent(make(), count) for make in WITH_LENGTH for count in (1, 2))
+    for keys in (spent([1, 2]), spent(np.nditer(np.array([1, 2]))), *spent_again):
+        assert files.may_contain("user", keys, known).all()
+    arrays = np.array([], "u1"), pa.array([]), pl.Series([]), pd.Series([])
+    for none in ([], (), {}.keys(), range(0), frozenset(), array.array("q"), *arrays):
+        assert files.may_contain("user", none, known[-1:]).tolist() == [False]
+    assert all(files.may_contain("user", Kind(), known[-1:])[0] for Kind in (collections.UserList, collections.deque))
 
 
 def test_sizes_that_no_filter_has():
     for keys_per_file, fpr in [(1000, fpr) for fpr in (0, -1, 0.6, 1e-10, float("nan"), float("inf"))] + [(2**60, 0.01)]:
-        with pytest.raises(fb.PolicyError, match="a rate"):
-            fb.FilterSetBuilder({"id": "number"}, keys_per_file, fpr=fpr)
+        pytest.raises(fb.PolicyError, fb.FilterSetBuilder, {"id": "number"}, keys_per_file, fpr=fpr).match("a rate")
     # A wrong guess costs bytes, and no key.
     for keys_per_file in (0, 1, 10**6):
         builder = fb.FilterSetBuilder({"id": "number"}, keys_per_file)
@@ -95,14 +113,11 @@ def test_a_builder_after_an_error():
     for fail in (lambda: builder.absorb(data), lambda: builder.finish_append(fb.FilterSet.open(data))):
         builder = fb.FilterSetBuilder({"id": "number"}, 1000)
         builder.add_file("a", 1, {"id": [2]})
-        with pytest.raises(fb.BuildError, match="already"):
-            fail()
+        pytest.raises(fb.BuildError, fail).match("already")
         # Nothing is left that could be taken for the whole.
         for call in (builder.finish, lambda: builder.num_files, lambda: builder.add_file("c", 1, {})):
-            with pytest.raises(fb.BuildError, match="begin anew"):
-                call()
-    with pytest.raises(FileNotFoundError):
-        fb.FilterSetBuilder({"id": "number"}, 1000, scratch="/no/such/folder")
+            pytest.raises(fb.BuildError, call).match("begin anew")
+    pytest.raises(FileNotFoundError, fb.FilterSetBuilder, {"id": "number"}, 1000, scratch="/no/such/folder")
 
 
 def test_columns_that_change_while_they_are_taken():
@@ -126,14 +141,26 @@ def test_subclasses_of_arrays():
         some = fb.open(fb.build(np.arange(5).view(kind), POLICY))
         assert some.num_entries == 5 and all(number in some for number in range(5))
         assert some.may_contain_many(np.arange(5).view(kind)).tolist() == [True] * 5
+    absent = fb.open(fb.build([7], POLICY))
+    for name in ("__eq__", "__array_ufunc__"):
+        Quantity = type("Quantity", (np.ndarray,), {name: None})
+        Derived = type("Derived", (Quantity,), {})
+        Producer = type("Producer", (), {"__array_interface__": np.arange(5).__array_interface__})
+        assert fb.build(Producer()) == fb.build(range(5))
+        Producer.__eq__ = None
+        for keys in (np.arange(5).view(Quantity), np.arange(5).view(Derived), Producer()):
+            assert is_refused(keys, "of type (Quantity|Derived|Producer)")
+            assert absent.may_contain_many(keys).tolist() == [True] * 5
     with_spaces = np.char.array(["a  ", "b"])  # shows "a"
     assert all(key in fb.open(fb.build(with_spaces, POLICY)) for key in [with_spaces[0], "b"])
     assert fb.open(fb.build(["a", "b"], POLICY)).may_contain_many(with_spaces).all()
 
 
 def test_one_key_is_not_many():
-    one = mmap.mmap(-1, 8)
-    for key in ("text", b"bytes", bytearray(b"abc"), memoryview(b"abc"), memoryview(np.zeros((2, 2), "uint8")), one):
+    Proxy = type("Proxy", (collections.UserList,), {"__class__": str})
+    odd = [Proxy("abc"), Proxy(), collections.UserString(""), collections.UserString("abc"), mmap.mmap(-1, 8)]
+    odd += [ctypes.create_string_buffer(b"abc", 3), pa.py_buffer(b"abc")]
+    for key in ("text", b"bytes", bytearray(b"abc"), memoryview(b"abc"), memoryview(np.zeros((2, 2), "uint8")), *odd):
         assert is_refused(key, "is one key|2 dimensions")
         with pytest.raises(TypeError):
             fb.open(fb.build([1])).may_contain_many(key)
@@ -143,11 +170,15 @@ def test_one_key_is_not_many():
         assert fb.build([key], POLICY) == some.to_bytes()
     for key in (b"abd", bytearray(b"abd"), memoryview(b"abd")):
         assert key not in some
-    builder = fb.FilterSetBuilder({"b": "binary"}, 1000)
-    builder.add_file("f", 1, {"b": [b"abc"]})
+    for many, keys in ((Name, ["red"]), (array.array("B", b"ab"), list(b"ab"))):
+        assert fb.build(many, POLICY) == fb.build(keys, POLICY)
+    builder = fb.FilterSetBuilder({"b": "binary", "t": "text"}, 1000)
+    builder.add_file("f", 1, {"b": [b"abc"], "t": ["abc"]})
     files = fb.FilterSet.open(builder.finish())
     for key, expected in ((bytearray(b"abc"), True), (bytearray(b"abd"), False), (memoryview(b"abd"), False)):
         assert files.may_contain("b", key, [("f", 1)]).tolist() == [expected]
+    for key, column in itertools.product([*odd, memoryview(array.array("b"))], "bt"):
+        assert files.may_contain(column, key, [("f", 1)])[0]
 
 
 def test_mappings_and_tables_name_their_columns():
@@ -170,8 +201,7 @@ def test_mappings_and_tables_name_their_columns():
             lambda: builder.add_file("f", 1, {"id": table}),
             lambda: files.may_contain("id", table, [("f", 1)]),
         ):
-            with pytest.raises(TypeError, match="one column"):
-                call()
+            pytest.raises(TypeError, call).match("one column")
         assert fb.build(table["id"], POLICY) == fb.build(ids, POLICY)
     assert fb.build({5: "a", 6: "b"}.keys(), POLICY) == fb.build({5, 6}, POLICY) == fb.build(frozenset([5, 6]), POLICY)
 
@@ -282,8 +312,7 @@ def test_producers_that_fail():
             def __len__(self):
                 return 3
 
-        with pytest.raises(raised):
-            fb.build(Producer())
+        pytest.raises(raised, fb.build, Producer())
 
 
 def test_buffers_that_are_too_short():
@@ -298,8 +327,7 @@ def test_buffers_that_are_too_short():
         for size in sizes:
             changed = whole.replace(size, bytes([size[0] - 1]) + size[1:], 1)
             for short in (read(changed), read(changed)[1:]):
-                with pytest.raises(ValueError, match="ends before"):
-                    fb.build(short)
+                pytest.raises(ValueError, fb.build, short).match("ends before")
 
 
 # Values that are equal, and values that are not.
@@ -412,16 +440,24 @@ def test_columns_of_pandas_and_polars():
 # Identities, policies, keys, contexts.
 
 
-def test_identities():
+def test_identities(tmp_path):
     identity = fb.file_identity("a", 100, "tag")
     assert identity == fb.file_identity(b"a", np.int64(100), bytearray(b"tag"))
-    assert len({fb.file_identity("a", 2**200 + i) for i in range(9)}) == 9
-    for parts in (("a", None), ("a", 1.5), ("a", True), ("a", ["b"]), ("a", object()), (None,), ("a", np.bool_(True))):
-        with pytest.raises(TypeError, match="part"):
-            fb.file_identity(*parts)
-    for parts in ((), ("a", ""), ("a", b""), (bytearray(),)):
-        with pytest.raises(ValueError):
-            fb.file_identity(*parts)
+    Same = type("Same", (int,), {"__repr__": lambda self: "same"})
+    assert len({fb.file_identity("a", Same(2**200 + i)) for i in range(9)}) == 9
+    not_parts = ("a", None), ("a", 1.5), ("a", True), ("a", ["b"]), ("a", object()), (None,), ("a", np.bool_(True))
+    for error, wrong in ((TypeError, not_parts), (ValueError, ((), ("a", ""), ("a", b""), (bytearray(),)))):
+        for parts in wrong:
+            pytest.raises(error, fb.file_identity, *parts).match("part")
+    # Files of one name, length and time, of which one replaces another.
+    identity_of = runpy.run_path(str(pathlib.Path(__file__).parents[1] / "examples/prune_parquet.py"))["identity_of"]
+    paths = [tmp_path / name for name in ("a", "b", "c/a")]
+    paths[2].parent.mkdir()
+    for path in paths:
+        path.write_bytes(b"rows")
+        os.utime(path, ns=(1, 1))
+    identities = [identity_of(paths[0]), identity_of(paths[2]), identity_of(paths[1].replace(paths[0]))]
+    assert len(set(identities)) == 3
 
 
 @pytest.mark.parametrize("transform", ["prefix:4", "row", "row+column", "whole-key+prefix:4", "custom:200:0", "delimited:/"])
@@ -431,8 +467,7 @@ def test_other_transforms_are_no_policies_here(transform):
         lambda: fb.build(["key"], policy),
         lambda: fb.open(fb.build(["key"]), policy),
     ):
-        with pytest.raises(fb.PolicyError, match="transform"):
-            call()
+        pytest.raises(fb.PolicyError, call).match("transform")
 
 
 def test_secret_keys():
@@ -441,28 +476,20 @@ def test_secret_keys():
     assert block != fb.build([1, 2, 3])
     for some in (fb.open(block, secret_key=key), fb.open(block, "ribbon:fpr=1%", secret_key=bytearray(key))):
         assert all(number in some for number in (1, 2, 3)) and 10**6 not in some
-        with pytest.raises(TypeError, match="secret"):
-            pickle.dumps(some)
+        pytest.raises(TypeError, pickle.dumps, some).match("secret")
     for secret_key in (None, other):
-        with pytest.raises(fb.MismatchError):
-            fb.open(block, secret_key=secret_key)
-    with pytest.raises(fb.MismatchError):
-        fb.open(fb.build([1]), secret_key=key)
-    with pytest.raises(ValueError, match="16 bytes, not 5"):
-        fb.build([1], secret_key=b"short")
-    with pytest.raises(TypeError):
-        fb.build([1], secret_key="drawn at random!")
-    with pytest.raises(fb.PolicyError, match="seed"):
-        fb.build([1], "bloom:10,seed=7", secret_key=key)
+        pytest.raises(fb.MismatchError, fb.open, block, secret_key=secret_key)
+    pytest.raises(fb.MismatchError, fb.open, fb.build([1]), secret_key=key)
+    pytest.raises(ValueError, fb.build, [1], secret_key=b"short").match("16 bytes, not 5")
+    pytest.raises(TypeError, fb.build, [1], secret_key="drawn at random!")
+    pytest.raises(fb.PolicyError, fb.build, [1], "bloom:10,seed=7", secret_key=key).match("seed")
     builder = fb.FilterSetBuilder({"id": "number"}, 1000, secret_key=key)
     builder.add_file("f", 1, {"id": [1, 2]})
     data = builder.finish()
     assert fb.FilterSet.open(data, secret_key=key).may_contain("id", [1], [("f", 1)]).all()
-    with pytest.raises(fb.MismatchError):
-        fb.FilterSet.open(data)
+    pytest.raises(fb.MismatchError, fb.FilterSet.open, data)
     assert not fb.FilterSet.fetch_index(len(data), lambda a, b: data[a:b], secret_key=key).may_contain("id", [], []).any()
-    with pytest.raises(fb.PolicyError, match="seed=7"):
-        fb.FilterSet.open(data, seed=7, secret_key=key)
+    pytest.raises(fb.PolicyError, fb.FilterSet.open, data, seed=7, secret_key=key).match("seed=7")
 
 
 def test_pickles_and_copies():
@@ -471,8 +498,7 @@ def test_pickles_and_copies():
         assert same.to_bytes() == some.to_bytes() and all(number in same for number in range(1000))
     data = bytearray(pickle.dumps(some))
     data[data.index(some.to_bytes()[-9:])] ^= 1
-    with pytest.raises(fb.DamagedError):
-        pickle.loads(data)
+    pytest.raises(fb.DamagedError, pickle.loads, data)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are Linux's")

@@ -9,52 +9,5 @@ True
 *No* is always right, *maybe* is wrong at the rate of the policy. Every exception of opening means *maybe*.
 """
 
-from ._native import (
-    BuildError,
-    DamagedError,
-    DecodeError,
-    Filter,
-    FilterBlockError,
-    FilterSet,
-    FilterSetBuilder,
-    MismatchError,
-    NewerError,
-    PartitionedFilter,
-    PartitionedRangeFilter,
-    PolicyError,
-    RangeFilter,
-    build,
-    build_partitions,
-    build_range_partitions,
-    build_ranges,
-    file_identity,
-    open,
-    open_partitions,
-    open_range_partitions,
-    open_ranges,
-)
-
-__all__ = [
-    "BuildError",
-    "DamagedError",
-    "DecodeError",
-    "Filter",
-    "FilterBlockError",
-    "FilterSet",
-    "FilterSetBuilder",
-    "MismatchError",
-    "NewerError",
-    "PartitionedFilter",
-    "PartitionedRangeFilter",
-    "PolicyError",
-    "RangeFilter",
-    "build",
-    "build_partitions",
-    "build_range_partitions",
-    "build_ranges",
-    "file_identity",
-    "open",
-    "open_partitions",
-    "open_range_partitions",
-    "open_ranges",
-]
+from ._native import *
+from ._native import __all__ as __all__

@@ -71,7 +71,7 @@
 //! # let columns = [SetColumn::new("user", ValueClass::Number, Sizing::new(10, 0.01).ok_or("too many keys")?)];
 //! # let file = |name: &str| -> Result<SetBuilder, SetBuildError> {
 //! #     let mut builder = SetBuilder::new(&hasher, &columns)?;
-//! #     let mut file = builder.file(name, 1)?;
+//! #     let mut file = builder.file(name, filterblock_set::file_identity(&[name.as_bytes()]))?;
 //! #     file.add(0, Value::Int(7));
 //! #     file.finish().map(|_| builder)
 //! # };

@@ -12,8 +12,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// A unit of a group: the group's number, the part and the unit.
 type UnitId = (u32, u32, u32);
 
-/// A unit among those of all groups: the group's context, which distinguishes it from all others, the part and the unit.
-type CacheKey = (u64, u32, u32);
+/// A unit among those of all groups: the group's context and offset, the part and the unit. Groups of files with equal
+/// identities have equal contexts.
+type CacheKey = (u64, u64, u32, u32);
 
 /// Units that lookups have read, up to a number of bytes. Threads share it.
 #[derive(Debug)]
@@ -108,7 +109,7 @@ impl<'a> SetLookup<'a> {
                 let (page, _) = group.record.table.visit(*hash, part);
                 let (part, unit) = (part.into(), page / group.record.unit_pages);
                 if let Entry::Vacant(entry) = units.entry((number, part, unit)) {
-                    match held.get(&(group.context, part, unit), cache.max_bytes / 2) {
+                    match held.get(&(group.context, group.record.offset, part, unit), cache.max_bytes / 2) {
                         Some(opened) => drop(entry.insert(opened)),
                         None => drop(missing.insert((group.record.unit_range(part, unit).start, entry.into_key()))),
                     }
@@ -149,7 +150,8 @@ impl<'a> SetLookup<'a> {
             let (of, end) = (self.groups[group as usize], self.range(id).end);
             match of.open(part, unit, &bytes[(start - offset) as usize..(end - offset) as usize]) {
                 Ok(opened) => {
-                    self.cache.lock().put((of.context, part, unit), &opened, self.cache.max_bytes / 2);
+                    let key = (of.context, of.record.offset, part, unit);
+                    self.cache.lock().put(key, &opened, self.cache.max_bytes / 2);
                     self.units.insert(id, opened);
                 }
                 Err(error) => self.bad.push((of.record.column, error)),

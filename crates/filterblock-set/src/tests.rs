@@ -2,8 +2,10 @@
 
 use crate::group::Group;
 use crate::writer::GroupWriter;
-use crate::{Record, Shape, Sizing, Table};
+use crate::{FilterSet, Opening, Record, SetBuilder, SetColumn, Shape, Sizing, Table, Value, ValueClass};
+use filterblock::KeyHasher;
 use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
+use std::ops::Range;
 
 /// A unit of one lane has up to 2^31 bytes: more rows than 32 bits number.
 #[test]
@@ -65,4 +67,32 @@ fn the_longest_units_are_taken_over_in_pieces() {
     drop(writer);
     assert_eq!(num_bad, table.shape.num_visits.into());
     assert_eq!((scratch.0.into_inner().len() as u64, scratch.1), (table.num_rows(), 4 << 20));
+}
+
+/// Their groups have equal contexts, but not equal units.
+#[test]
+fn files_of_equal_identities_do_not_share_what_is_cached() {
+    let (hasher, sizing) = (KeyHasher::new(7), Sizing::new(1_000, 0.01).expect("legal"));
+    let columns = [SetColumn::new("id", ValueClass::Number, sizing)];
+    let file = |name: &str, values: Range<i64>| {
+        let mut builder = SetBuilder::new(&hasher, &columns).expect("legal");
+        let mut file = builder.file(name, 1).expect("a name");
+        values.for_each(|value| drop(file.add(0, Value::Int(value))));
+        file.finish().expect("in memory");
+        builder
+    };
+    let open = |bytes: &[u8]| match FilterSet::open(bytes.len() as u64, bytes, None) {
+        Ok(Opening::Ready(set)) => *set,
+        _ => unreachable!("an intact set"),
+    };
+    let mut bytes = Vec::new();
+    file("a", 0..1_000).finish(&mut bytes).expect("in memory");
+    file("b", 1_000..2_000).finish_append(&open(&bytes), |_| false, &mut bytes).expect("in memory");
+    let set = open(&bytes);
+    let files = set.select([("a", 1), ("b", 1)]);
+    for value in (0..2_000).chain(0..2_000) {
+        let mut lookup = set.lookup(&set.query(b"id", [Value::Int(value)]), &files);
+        lookup.load(0, |range| Ok::<_, ()>(&bytes[range.start as usize..range.end as usize])).expect("in memory");
+        assert!(lookup.any().contains(usize::from(value >= 1_000)), "{value}");
+    }
 }

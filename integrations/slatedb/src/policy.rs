@@ -95,11 +95,11 @@ impl FilterBlockPolicy {
 
     /// Opens a block of any policy. SlateDB gives a filter keys, not hashes, so each block's own seed and transform are
     /// applied, and blocks that were written before the policy changed stay in use: nothing is expected of them. One
-    /// under a secret key, which it does not contain, must be of this policy.
+    /// under a secret key, which it does not contain, needs that of this policy.
     fn open(&self, block: AlignedBytes) -> Result<TableFilter, DecodeError> {
         // What was verified once is not verified again.
         let options = match OpenOptions::new().open(block.as_ref()) {
-            Err(DecodeError::KeyNeeded { .. }) => self.own_options(),
+            Err(DecodeError::KeyNeeded { .. }) => OpenOptions::new().expect_hasher(self.policy.hasher()),
             checked => checked.map(|_| OpenOptions::new().with_digest_check(false))?,
         };
         Ok(TableFilter::of_keys(options.open_owned(block)?, &self.tally))

@@ -131,25 +131,25 @@ fn filters_of_other_policies_stay_in_use() {
 
 #[test]
 fn a_secret_key_is_needed_to_read_and_not_to_ignore() {
-    let keyed = |key| {
-        let policy: FilterPolicy = "blocked:10".parse().expect("legal");
+    let keyed = |text: &str, key| {
+        let policy: FilterPolicy = text.parse().expect("legal");
         FilterBlockPolicy::new(policy.with_hasher(KeyHasher::keyed([key; 16]))).expect("legal")
     };
-    let (writer, stranger) = (keyed(1), policy("blocked:10"));
+    let (writer, stranger) = (keyed("blocked:10", 1), policy("blocked:10"));
     let bytes = encoded(&*built(&writer, ROWS));
-    let filter = writer.decode(&bytes);
-    assert!((0..ROWS).all(|i| matches_point(&*filter, key(i))));
-    assert!((ROWS..2 * ROWS).any(|i| !matches_point(&*filter, key(i))));
-    for reader in [stranger, keyed(2)] {
+    // Of another transform; and written before the policy was given a key.
+    let (other, old) = (keyed("golomb:10,transform=prefix:20", 1), encoded(&*built(&policy("golomb:10,seed=3"), ROWS)));
+    for (reader, bytes) in [(&writer, &bytes), (&other, &bytes), (&writer, &old)] {
+        let filter = reader.decode(bytes);
+        assert!((0..ROWS).all(|i| matches_point(&*filter, key(i))));
+        assert!((ROWS..2 * ROWS).any(|i| !matches_point(&*filter, key(i))));
+        assert_eq!(reader.outcomes().ignored(), 0);
+    }
+    for reader in [stranger, keyed("blocked:10", 2)] {
         let filter = reader.decode(&bytes);
         assert!((0..2 * ROWS).all(|i| matches_point(&*filter, key(i))));
         assert_eq!(reader.outcomes().mismatched, 1);
     }
-    // A policy that has since been given a key reads what was written before.
-    let old = encoded(&*built(&policy("golomb:10,seed=3"), ROWS));
-    let filter = writer.decode(&old);
-    assert!((ROWS..2 * ROWS).any(|i| !matches_point(&*filter, key(i))));
-    assert_eq!(writer.outcomes().ignored(), 0);
 }
 
 #[test]

@@ -238,8 +238,8 @@ impl StoreOptions {
     /// All filters of the store together take at most `bytes` bytes. Range filters count first, at their own size. The
     /// store then chooses the bits per key of the policies so that the sum of the false-positive rates that a lookup meets
     /// is least: levels with few keys get more bits per key. Solved for every table written, from the true numbers of
-    /// entries. Blocks count with their headers, and the indexes of partitioned filters; the padding to pages of 4 KiB in
-    /// a file does not count.
+    /// entries. Kinds are those of the policies, all other settings the usual ones. Blocks count with their headers, and
+    /// the indexes of partitioned filters; the padding to pages of 4 KiB in a file does not count.
     pub const fn with_filter_budget_bytes(mut self, bytes: u64) -> Self {
         self.filters.budget_bytes = Some(bytes);
         self
@@ -281,7 +281,7 @@ impl StoreOptions {
         self.with_hasher(KeyHasher::new(seed))
     }
 
-    /// The hasher of all filters. With a [secret key](KeyHasher::keyed), a new store records the key's id, and from
+    /// The hasher of all filters but those of ranges, which hash no keys. With a [secret key](KeyHasher::keyed), a new store records the key's id, and from
     /// then on opens with this key only; with a seed as [`StoreOptions::with_seed`].
     ///
     /// ```

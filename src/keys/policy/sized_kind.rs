@@ -205,6 +205,8 @@ pub(crate) fn closer(a: BuildError, b: BuildError) -> BuildError {
         }
         // The other kind has no such size at all.
         (BuildError::NoFixedShape { .. }, _) => true,
+        // It is about no size.
+        (_, BuildError::SelfCheck { .. } | BuildError::OutputTooShort { .. }) => true,
         _ => false,
     };
     if is_closer { b } else { a }

@@ -27,7 +27,7 @@ const LEGAL_BITS: std::ops::RangeInclusive<f64> = 2.0..=64.0;
 ///
 /// Reads the tables and leaves them unchanged; new filters are written to separate files. Without kind and size each
 /// filter keeps its own (with less than 1000 entries: 10 bits per key), and an unusable one gets those of the largest
-/// filter for the same purpose. With --kind all tables get filters for rows and for cells, of 10 bits per key unless a
+/// filter for the same purpose. One in partitions becomes one block. With --kind all tables get filters for rows and for cells, of 10 bits per key unless a
 /// size is given.
 #[derive(clap::Args)]
 #[command(after_help = include_str!("../help/rebuild.txt"))]
@@ -119,13 +119,14 @@ fn rebuild(
     seed: Option<u64>,
     report: &mut RebuildReport,
 ) -> Result<(), Error> {
+    if let Some(seed) = seed {
+        // Of no table, for the case that there are none.
+        store.rebuild_filters(&RebuildOptions::new().with_table(u64::MAX).with_seed(seed))?;
+    }
     for table in tables {
         let mut options = RebuildOptions::new().with_table(table.number).with_range_filter(plan.range_policy(table));
         for purpose in Purpose::OF_KEYS {
             options = options.with_filter(purpose, plan.policy(table, purpose));
-        }
-        if let Some(seed) = seed {
-            options = options.with_seed(seed);
         }
         report.tables.extend(store.rebuild_filters(&options)?.tables);
     }

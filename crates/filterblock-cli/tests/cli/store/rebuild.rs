@@ -169,12 +169,18 @@ fn seeds_are_replaced() {
     assert_ne!(random(&place), random(&place));
     place.expect(0, "verify db");
     place.expect_failure(2, "rebuild db --seed 1 --random-seed");
-    // Later tables have the new seed.
-    place.expect(0, "rebuild db --seed 77");
+    // Later tables have the new seed, of a store without tables, too.
+    place.write("none.tsv", "");
     place.write("more.tsv", "row\tcolumn\tvalue\n");
-    place.expect(0, "fill db more.tsv");
-    let table = place.json(0, &format!("inspect db/{} --json", tables(&place)[0]));
-    assert_eq!(table["filters"][0]["seed"], "0x000000000000004d");
+    place.expect(0, "fill new none.tsv");
+    for store in ["db", "new"] {
+        place.expect(0, &format!("rebuild {store} --seed 77"));
+        place.expect(0, &format!("fill {store} more.tsv"));
+        let stats = place.json(0, &format!("stats {store} --json"));
+        let table = stats["tables"][0]["file"].as_str().unwrap();
+        let table = place.json(0, &format!("inspect {store}/{table} --json"));
+        assert_eq!(table["filters"][0]["seed"], "0x000000000000004d");
+    }
 }
 
 #[test]

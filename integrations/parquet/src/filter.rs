@@ -125,8 +125,8 @@ impl<B: AsRef<[u8]>> SplitBlockFilter<B> {
         Ok(Self { bitset })
     }
 
-    /// Returns whether the column chunk may have a value that is equal to `value`; *no* is certain. Always *maybe* for
-    /// NaN.
+    /// Returns whether the column chunk may have a value that is equal to `value`; *no* is certain, if `value` is of the
+    /// physical type that the column stores: of another one, stored values are denied. Always *maybe* for NaN.
     pub fn may_contain(&self, value: Value<'_>) -> bool {
         value.is_nan()
             || self.may_contain_hash(value.hash())

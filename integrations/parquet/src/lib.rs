@@ -26,11 +26,11 @@
 //!
 //! An [`Error`] of a filter that was read means *maybe*: read the column chunk as if it had no filter.
 //!
-//! Values that are equal but encoded differently have different hashes. 0 and -0 are equal: inserting one inserts both,
-//! so that readers which probe for one of them find it, and a probe for one is a probe for both. Two NaNs may be equal
-//! for an engine with any bits: a probe for one is always *maybe*. The caller handles what a probe cannot know:
-//! decimals in byte arrays of several lengths, or strings under a collation, must be probed for every encoding of an
-//! equal value.
+//! Values that are equal but encoded differently have different hashes. 0 and -0 are equal: inserting one inserts
+//! both, so that readers which probe for one of them find it, and a probe for one is a probe for both. Two NaNs may be
+//! equal for an engine with any bits: a probe for one is always *maybe*. The caller handles what a probe cannot know:
+//! the physical type that the column stores, in which alone *no* is certain; decimals in byte arrays of several
+//! lengths, or strings under a collation, must be probed for every encoding of an equal value.
 //!
 //! [spec]: https://github.com/apache/parquet-format/blob/master/BloomFilter.md
 

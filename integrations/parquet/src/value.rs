@@ -8,7 +8,8 @@ pub fn hash(plain: &[u8]) -> u64 {
 }
 
 /// A value of a column, by its physical type: what the column stores, not what it means. A `TINYINT` or a date is an
-/// `Int32`, a timestamp an `Int64`, a UUID a `FixedLenByteArray`, a decimal any of four.
+/// `Int32`, a timestamp an `Int64`, a UUID a `FixedLenByteArray`, a decimal any of four. The same number in another type has
+/// another hash, and a filter does not know its column's type: probed by it, stored values are denied.
 ///
 /// `BOOLEAN` is missing: its plain encoding has one bit a value, and its two values need no filter.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -47,6 +47,7 @@ fn every_other_length_is_an_error() {
 fn the_metadata_notices_a_short_declaration() {
     let whole = stored();
     for num_blocks in 1..=32 {
+        // Whatever length a header has, a part of the bitset is refused.
         let declared = 32 * num_blocks;
         let part = &whole[..declared as usize];
         for bloom_filter_length in -100..2048 {
@@ -56,15 +57,6 @@ fn the_metadata_notices_a_short_declaration() {
                 _ => assert_eq!(filter, Err(Error::MetadataLength { declared, bloom_filter_length })),
             }
         }
-    }
-    // Whatever length a header has, a part of the bitset is refused.
-    for header_len in 1..32 {
-        let parts = (1..32).map(|num_blocks| 32 * num_blocks);
-        for declared in parts {
-            let filter = SplitBlockFilter::from_bitset(declared, Some(header_len + 1024), &whole[..declared as usize]);
-            assert!(filter.is_err(), "{declared} of 1024 bytes");
-        }
-        assert!(SplitBlockFilter::from_bitset(1024, Some(header_len + 1024), &whole[..]).is_ok());
     }
     for len in [i32::MIN, i32::MAX, 0, -1] {
         assert!(SplitBlockFilter::from_bitset(1024, Some(len), &whole[..]).is_err());
@@ -98,11 +90,7 @@ fn any_bytes_are_answered_from() {
             let hashes = [0, u64::MAX, u64::MAX << 32, u64::from(u32::MAX)].into_iter();
             for hash in hashes.chain((0..100).map(|_| random.next())) {
                 let answer = filter.may_contain_hash(hash);
-                assert!(match density {
-                    0 => !answer,
-                    1 => answer,
-                    _ => true,
-                });
+                assert!(density > 1 || answer == (density == 1));
             }
             assert!((0.0..=1.0).contains(&filter.false_positive_rate()));
             assert_eq!(filter.bitset(), bitset);
@@ -122,12 +110,9 @@ fn impossible_settings_are_errors() {
     }
     assert!(matches!(SplitBlockFilter::with_rate(1, f64::NAN), Err(Error::Rate { rate }) if rate.is_nan()));
     for num_values in [200_000_000, 1 << 40, u64::MAX] {
-        let Err(Error::TooLarge { num_values: n, rate: 0.01, least_rate }) =
-            SplitBlockFilter::with_rate(num_values, 0.01)
-        else {
-            panic!("{num_values} values in {} bytes", sizing::MAX_LEN);
-        };
-        assert!(n == num_values && least_rate > 0.01 && least_rate <= 1.0);
+        let error = SplitBlockFilter::with_rate(num_values, 0.01).expect_err("too many values");
+        assert!(matches!(error, Error::TooLarge { num_values: n, rate: 0.01, least_rate }
+            if n == num_values && least_rate > 0.01 && least_rate <= 1.0));
     }
 }
 

@@ -10,7 +10,7 @@ pub enum Doubt {
     Set,
     /// A unit of rows is not usable: the other rows of its group answer.
     Unit,
-    /// A file is not in the set, or has changed since, or has no entity tag.
+    /// A file is not in the set, or has changed since, or has no entity tag, or an empty one.
     File,
     /// The set knows the name of no file of the table, though it has some: the two name files in different ways.
     Names,

@@ -182,7 +182,7 @@ impl FileFilter {
         for _ in selection.num_known()..selection.num_files() {
             self.tally.doubt(Doubt::File, "a file is not in the set, or has changed since");
         }
-        let tagged = files.iter().find(|file| file.e_tag.is_some());
+        let tagged = files.iter().find(|file| identity(file).is_some());
         let (Some(file), Some((name, _))) = (tagged, set.files().next()) else { return };
         if selection.num_unknown() == files.len() {
             let (path, name, location) = (&self.path, String::from_utf8_lossy(name), &file.location);

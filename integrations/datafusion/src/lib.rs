@@ -47,8 +47,9 @@
 //!
 //! DataFusion converts the values of a file to the type of the table's column. A conversion that changes values, such as
 //! from milliseconds to seconds, would make rows equal to a literal that the filter has never seen. So the filters of a
-//! column are named after its decimal places, and a file that has more of them gets none: a table with another number of
-//! places finds no filter. Timestamps in INT96 get none: DataFusion's option `coerce_int96` cuts them first.
+//! column of numbers, times or timestamps are named after its decimal places, and a file that has more of them gets none:
+//! a table with another number of places finds no filter, nor does it in a set whose writer names such columns plainly.
+//! Timestamps in INT96 get none: DataFusion's option `coerce_int96` cuts them first.
 //!
 //! A table with an `expr_adapter_factory` of its own, which may give a default in place of null, is read as a whole.
 //!
@@ -73,9 +74,11 @@ pub use writer::{FileKeys, SetWriter, WriteError};
 
 use datafusion::object_store::ObjectMeta;
 
-/// Returns the identity of an object as it is now, of its name, its length and its entity tag. `None` without a tag: such
-/// a file is always *maybe*.
+/// Returns the identity of an object as it is now, of its name, its length and its entity tag. `None` without a tag, or
+/// with an empty one: such a file is always *maybe*.
 pub fn identity(object: &ObjectMeta) -> Option<u64> {
-    let (name, len, tag) = (object.location.as_ref(), object.size.to_string(), object.e_tag.as_ref()?);
+    let is_stated = |tag: &&str| !tag.trim_start_matches("W/").trim_matches(['"', ' ']).is_empty();
+    let tag = object.e_tag.as_deref().filter(is_stated)?;
+    let (name, len) = (object.location.as_ref(), object.size.to_string());
     Some(filterblock_set::file_identity(&[name.as_bytes(), len.as_bytes(), tag.as_bytes()]))
 }

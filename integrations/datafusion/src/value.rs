@@ -9,8 +9,8 @@ use filterblock_set::{TimeUnit, Value, ValueClass};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Kind {
     pub(crate) class: ValueClass,
-    /// The number of decimal places.
-    places: i8,
+    /// The number of decimal places; `None` for text, bytes and dates, which no conversion cuts.
+    places: Option<i8>,
 }
 
 impl Kind {
@@ -18,11 +18,11 @@ impl Kind {
     pub(crate) fn of(data_type: &DataType) -> Option<Self> {
         use DataType::*;
         let (class, places) = match data_type {
-            Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64 => (ValueClass::Number, 0),
-            Decimal32(_, scale) | Decimal64(_, scale) | Decimal128(_, scale) => (ValueClass::Number, *scale),
-            Utf8 | LargeUtf8 | Utf8View => (ValueClass::Text, 0),
-            Binary | LargeBinary | BinaryView | FixedSizeBinary(_) => (ValueClass::Binary, 0),
-            Date32 => (ValueClass::Date, 0),
+            Int8 | Int16 | Int32 | Int64 | UInt8 | UInt16 | UInt32 | UInt64 => (ValueClass::Number, Some(0)),
+            Decimal32(_, scale) | Decimal64(_, scale) | Decimal128(_, scale) => (ValueClass::Number, Some(*scale)),
+            Utf8 | LargeUtf8 | Utf8View => (ValueClass::Text, None),
+            Binary | LargeBinary | BinaryView | FixedSizeBinary(_) => (ValueClass::Binary, None),
+            Date32 => (ValueClass::Date, None),
             Time32(unit) | Time64(unit) => (ValueClass::TimeOfDay, places(*unit)),
             Timestamp(unit, None) => (ValueClass::LocalTimestamp, places(*unit)),
             Timestamp(unit, Some(_)) => (ValueClass::Instant, places(*unit)),
@@ -33,25 +33,23 @@ impl Kind {
     }
 
     /// Returns whether a table that has a column of this kind shows the values of a file's column of kind `file` as they
-    /// are: DataFusion rounds or cuts decimal places that the table's type does not have.
+    /// are: DataFusion rounds or cuts decimal places that the table's type does not have. Parquet has no unit of seconds:
+    /// if a file has no Arrow types beside its own, they are read as counts of the table's unit.
     pub(crate) fn shows(self, file: Self) -> bool {
-        self.class == file.class && file.places <= self.places
+        let is_of_unit = file.class == ValueClass::Number || file.places != Some(0) || self.places == Some(0);
+        self.class == file.class && file.places <= self.places && is_of_unit
     }
 
-    /// Returns the name of the column's filters in a set: the column's, and its decimal places if it has any. The byte
-    /// between them is none of UTF-8.
+    /// Returns the name of the column's filters in a set: the column's, and the number of decimal places, also if it is 0,
+    /// as writers that do not know of this rule name columns plainly. The byte between them is none of UTF-8.
     pub(crate) fn name_in_set(self, column: &str) -> Vec<u8> {
-        let mut name = column.as_bytes().to_vec();
-        if self.places != 0 {
-            name.push(0xff);
-            name.extend_from_slice(self.places.to_string().as_bytes());
-        }
-        name
+        let places = self.places.map(|places| [&[0xff], places.to_string().as_bytes()].concat());
+        [column.as_bytes(), &places.unwrap_or_default()].concat()
     }
 }
 
-fn places(unit: arrow::TimeUnit) -> i8 {
-    3 * unit as i8
+fn places(unit: arrow::TimeUnit) -> Option<i8> {
+    Some(3 * unit as i8)
 }
 
 /// Decodes a dictionary; other arrays stay.

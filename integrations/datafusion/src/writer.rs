@@ -296,7 +296,8 @@ impl FileKeys {
         self.is_whole = true;
     }
 
-    /// Adds the rows of a batch. None of its columns may be stored as INT96 (see [`SetWriter::index_file`]).
+    /// Adds the rows of a batch, as they are in the file: none of its columns may be stored as INT96 (see
+    /// [`SetWriter::index_file`]), or cut to another unit. Seconds have no filter in a table of a finer unit.
     ///
     /// # Errors
     /// [`WriteError::OtherType`] or [`WriteError::NotIndexable`], the first of them; the file then has no filter for the

@@ -9,23 +9,26 @@ use datafusion::parquet::data_type::{Int64Type, Int96Type};
 use datafusion::parquet::file::writer::SerializedFileWriter;
 use datafusion::parquet::schema::parser::parse_message_type;
 use datafusion::prelude::{col, lit};
-use filterblock_datafusion::Doubt;
+use filterblock::KeyHasher;
+use filterblock_datafusion::{Doubt, identity};
+use filterblock_set::{FilterSet, Opening, SetBuilder, SetColumn, Sizing, Value, ValueClass};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
+use std::ops::Range;
 use std::sync::Arc;
 
 const FILES: i64 = 6;
 
 /// Files of one number and one text each.
-async fn numbers() -> Lake {
+pub async fn numbers(count: i64) -> Lake {
     let lake = Lake::new(lake::schema(&[("number", DataType::Int64), ("text", DataType::Utf8)]));
-    for number in 0..FILES {
+    for number in 0..count {
         lake.put(&format!("{number}"), &row(&lake, number, number)).await;
     }
     lake
 }
 
-fn row(lake: &Lake, row: i64, number: i64) -> datafusion::arrow::array::RecordBatch {
+pub fn row(lake: &Lake, row: i64, number: i64) -> datafusion::arrow::array::RecordBatch {
     let columns = [DataType::Int64, DataType::Utf8].map(|data_type| vec![lake::scalar(&data_type, Some(number))]);
     lake::batch(&lake.schema, row, &columns)
 }
@@ -43,7 +46,7 @@ async fn nothing_is_lost(lake: &Lake, set: Vec<u8>) -> u64 {
 
 #[tokio::test]
 async fn damaged_sets_lose_no_row() {
-    let (lake, mut random) = (numbers().await, StdRng::seed_from_u64(1));
+    let (lake, mut random) = (numbers(FILES).await, StdRng::seed_from_u64(1));
     let set = lake.set(&["number", "text"]).await;
     let all = FILES * (FILES - 1);
     assert_eq!(nothing_is_lost(&lake, set.clone()).await as i64, all);
@@ -75,7 +78,7 @@ async fn damaged_sets_lose_no_row() {
 
 #[tokio::test]
 async fn what_is_unknown_is_counted_and_said_once() {
-    let lake = numbers().await;
+    let lake = numbers(FILES).await;
     let set = lake.set(&["number"]).await;
     let equals = |number: i64| col("number").eq(lit(number));
 
@@ -110,27 +113,62 @@ async fn what_is_unknown_is_counted_and_said_once() {
     assert!(filter.first(Doubt::Set).unwrap().contains("lake.set is not used"));
 }
 
-/// DataFusion cuts a file's milliseconds for a table that has seconds, and a decimal's places for one of integers.
+/// DataFusion cuts a file's milliseconds for a table that has seconds, and a decimal's places for one of integers. Parquet
+/// has no unit of seconds: without Arrow's types beside its own, they are read as counts of the table's unit.
 #[tokio::test]
 async fn converted_values_are_found() {
-    let (milliseconds, seconds) =
-        [TimeUnit::Millisecond, TimeUnit::Second].map(|unit| DataType::Timestamp(unit, None)).into();
-    let file_schema = lake::schema(&[("time", milliseconds), ("price", DataType::Decimal128(10, 2))]);
-    let values =
-        [vec![ScalarValue::TimestampMillisecond(Some(1_500), None)], vec![ScalarValue::Decimal128(Some(525), 10, 2)]];
-    let mut lake = Lake::new(file_schema.clone());
-    lake.put("1", &lake::batch(&file_schema, 1, &values)).await;
-    let of_file = lake.set(&["time", "price"]).await;
-    lake.schema = lake::schema(&[("time", seconds), ("price", DataType::Int64)]);
-    let of_table = lake.set(&["time", "price"]).await;
-    for set in [of_file, of_table] {
+    let [seconds, milliseconds] = [TimeUnit::Second, TimeUnit::Millisecond].map(|unit| DataType::Timestamp(unit, None));
+    let schema = |time: &DataType, price, count: &DataType| {
+        lake::schema(&[("time", time.clone()), ("price", price), ("count", count.clone()), ("text", DataType::Utf8)])
+    };
+    let names = ["time", "price", "count", "text"];
+    // The first row is looked for; the others keep DataFusion from denying it by minimum and maximum.
+    let rows = [(1_500, 525, 5), (0, 400, 0), (9_000, 600, 9)];
+    let columns = [
+        rows.map(|(time, ..)| ScalarValue::TimestampMillisecond(Some(time), None)).to_vec(),
+        rows.map(|(_, price, _)| ScalarValue::Decimal128(Some(price), 10, 2)).to_vec(),
+        rows.map(|(.., count)| ScalarValue::TimestampSecond(Some(count), None)).to_vec(),
+        vec!["a".into(); 3],
+    ];
+    let mut lake = Lake { is_bare: true, ..Lake::new(schema(&milliseconds, DataType::Decimal128(10, 2), &seconds)) };
+    let batch = lake::batch(&lake.schema, 1, &columns);
+    let object = lake.put("1", &batch).await;
+    let by_types_of_file = lake.set(&names).await;
+    lake.schema = schema(&seconds, DataType::Int64, &milliseconds);
+    let by_file = lake.set(&names).await;
+    let [mut by_batch, mut absorbing] = [(); 2].map(|()| lake::writer(&lake.schema, &names));
+    let mut keys = by_batch.keys();
+    keys.add(&batch).unwrap_err();
+    assert_eq!(by_batch.add_file(&object, keys).unwrap(), 3, "columns");
+
+    // By another writer, which names columns plainly.
+    let columns = [("time", ValueClass::LocalTimestamp), ("price", ValueClass::Number), ("text", ValueClass::Text)];
+    let columns = columns.map(|(name, class)| SetColumn::new(name, class, Sizing::new(100, 0.001).unwrap()));
+    let (mut builder, mut foreign) = (SetBuilder::new(&KeyHasher::new(7), &columns).unwrap(), Vec::new());
+    let mut file = builder.file(object.location.as_ref(), identity(&object).unwrap()).unwrap();
+    for (time, unscaled, _) in rows {
+        file.add(0, Value::LocalTimestamp(time, filterblock_set::TimeUnit::Millisecond));
+        file.add(1, Value::Decimal { unscaled, scale: 2 });
+        file.add(2, Value::Text("a"));
+    }
+    file.finish().unwrap();
+    let len = builder.finish(&mut foreign).unwrap();
+    let Ok(Opening::Ready(opened)) = FilterSet::open(len, &foreign, None) else { panic!("all bytes") };
+    let part = |range: Range<u64>| Ok(&foreign[range.start as usize..range.end as usize]);
+    absorbing.builder().absorb(&opened, |_| true, part).unwrap();
+
+    let [by_batch, absorbed] = [by_batch, absorbing].map(|mut writer| lake::finished(&mut writer));
+    for set in [by_types_of_file, by_file, by_batch, absorbed, foreign] {
         let filter = lake.filter(set).await;
-        for expr in [col("time").eq(lit(ScalarValue::TimestampSecond(Some(1), None))), col("price").eq(lit(5_i64))] {
-            let found = lake.rows(lake.filtered(&filter), expr.clone()).await;
-            assert_eq!(found, lake.rows(Arc::new(lake.table()), expr.clone()).await, "{expr}");
-            println!("{expr}: {found:?}");
+        let (second, count) =
+            (ScalarValue::TimestampSecond(Some(1), None), ScalarValue::TimestampMillisecond(Some(5), None));
+        for expr in [col("time").eq(lit(second)), col("price").eq(lit(5_i64)), col("count").eq(lit(count))] {
+            for table in [Arc::new(lake.table()), lake.filtered(&filter)] {
+                assert_eq!(lake.rows(table, expr.clone()).await, Ok(vec![1]), "{expr}");
+            }
         }
-        assert_eq!(filter.outcomes().counts.skipped, 0);
+        assert_eq!(lake.rows(lake.filtered(&filter), col("text").eq(lit("b"))).await, Ok(vec![]));
+        assert_eq!(filter.outcomes().counts.skipped, 1, "text has no decimal places");
     }
 }
 

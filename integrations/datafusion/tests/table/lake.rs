@@ -10,7 +10,7 @@ use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTable
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::object_store::memory::InMemory;
 use datafusion::object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
-use datafusion::parquet::arrow::ArrowWriter;
+use datafusion::parquet::arrow::arrow_writer::{ArrowWriter, ArrowWriterOptions};
 use datafusion::prelude::{Expr, SessionConfig, SessionContext};
 use filterblock::KeyHasher;
 use filterblock_datafusion::{FileFilter, FilteredTable, SetWriter};
@@ -23,6 +23,8 @@ pub struct Lake {
     pub schema: SchemaRef,
     /// How the table reads its files.
     pub format: Arc<ParquetFormat>,
+    /// Files have no Arrow types beside Parquet's.
+    pub is_bare: bool,
 }
 
 /// The schema of a table with these columns after the number of the row.
@@ -73,7 +75,7 @@ pub fn finished(writer: &mut SetWriter) -> Vec<u8> {
 
 impl Lake {
     pub fn new(schema: SchemaRef) -> Self {
-        Self { store: CountingStore::new(Arc::new(InMemory::new())), schema, format: Arc::default() }
+        Self { store: CountingStore::new(Arc::new(InMemory::new())), schema, format: Arc::default(), is_bare: false }
     }
 
     /// A table of numbers.
@@ -90,7 +92,8 @@ impl Lake {
     /// Writes a file, and returns what the store says of it.
     pub async fn put(&self, name: &str, batch: &RecordBatch) -> ObjectMeta {
         let mut bytes = Vec::new();
-        let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
+        let options = ArrowWriterOptions::new().with_skip_arrow_metadata(self.is_bare);
+        let mut writer = ArrowWriter::try_new_with_options(&mut bytes, batch.schema(), options).unwrap();
         writer.write(batch).unwrap();
         writer.close().unwrap();
         let path = format!("data/{name}.parquet").into();

@@ -1,5 +1,6 @@
 //! What keeps a set from being of use is shown, and queries do not wait for each other.
 
+use crate::doubts::{numbers, row};
 use crate::lake::{self, Lake};
 use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::datatypes::SchemaRef;
@@ -20,16 +21,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Barrier;
 
-/// Files of one number each, with a set.
-async fn numbers(count: i64) -> (Lake, Vec<u8>) {
-    let lake = Lake::numbers();
-    for number in 0..count {
-        lake.put(&number.to_string(), &lake.batch(number, [Some(number)])).await;
-    }
-    let set = lake.set(&["number"]).await;
-    (lake, set)
-}
-
 /// The metrics of a set in `EXPLAIN ANALYZE` of a query for the number.
 async fn explained(lake: &Lake, filter: &Arc<FileFilter>, number: i64) -> Vec<String> {
     let context = lake.context(SessionConfig::new());
@@ -42,7 +33,8 @@ async fn explained(lake: &Lake, filter: &Arc<FileFilter>, number: i64) -> Vec<St
 
 #[tokio::test]
 async fn explain_analyze_shows_the_set() {
-    let (lake, set) = numbers(6).await;
+    let lake = numbers(6).await;
+    let set = lake.set(&["number"]).await;
     let len = set.len();
     let filter = lake.filter(set).await;
     let [cold, warm, none] =
@@ -73,12 +65,12 @@ async fn explain_analyze_shows_the_set() {
 
 #[tokio::test]
 async fn names_of_another_form_are_reported() {
-    let (lake, _) = numbers(3).await;
+    let lake = numbers(3).await;
     let mut writer = lake::writer(&lake.schema, &["number"]);
     let files = lake.files().await;
     for (number, file) in (0..).zip(&files) {
         let mut keys = writer.keys();
-        keys.add(&lake.batch(number, [Some(number)])).unwrap();
+        keys.add(&row(&lake, number, number)).unwrap();
         let location = format!("bucket/{}", file.location).into();
         writer.add_file(&ObjectMeta { location, ..file.clone() }, keys).unwrap();
     }
@@ -89,6 +81,10 @@ async fn names_of_another_form_are_reported() {
     assert_eq!(outcomes.verdict(), [Finding::KnowsNone { files: 3 }]);
     let said = filter.first(Doubt::Names).unwrap();
     assert!(said.contains("`bucket/data/0.parquet`, the table `data/0.parquet`"), "{said}");
+    // Files without a tag say nothing of names.
+    let untagged: Vec<_> = files.into_iter().map(|file| ObjectMeta { e_tag: Some(String::new()), ..file }).collect();
+    assert_eq!(lake.may_match(&filter, col("number").eq(lit(1_i64)), &untagged).await, [0, 1, 2]);
+    assert_eq!(filter.outcomes().doubts(Doubt::Names), 1);
 }
 
 /// An adapter that has 7 in place of null.
@@ -146,10 +142,10 @@ async fn substituted_values_are_maybe() {
 /// now, the file is *maybe*.
 #[tokio::test]
 async fn a_list_that_is_older_than_a_file() {
-    let (lake, set) = numbers(2).await;
-    let filter = lake.filter(set).await;
+    let lake = numbers(2).await;
+    let filter = lake.filter(lake.set(&["number"]).await).await;
     let old = lake.files().await;
-    lake.put("1", &lake.batch(1, [Some(99)])).await;
+    lake.put("1", &row(&lake, 1, 99)).await;
     let new = lake.files().await;
     assert_eq!(lake.may_match(&filter, col("number").eq(lit(99_i64)), &new).await, [1]);
     assert_eq!(lake.may_match(&filter, col("number").eq(lit(99_i64)), &old).await, [0; 0], "as README.md says");
@@ -182,9 +178,9 @@ async fn a_value_of_every_file() {
 #[tokio::test]
 async fn queries_read_at_once() {
     const QUERIES: usize = 4;
-    let (lake, set) = numbers(5).await;
+    let lake = numbers(5).await;
     let files = lake.files().await;
-    let filter = lake.filter(set).await;
+    let filter = lake.filter(lake.set(&["number"]).await).await;
     *lake.store.watch.gate.lock().unwrap() = Arc::new(Barrier::new(QUERIES));
     let query = async |number: i64| lake.may_match(&filter, col("number").eq(lit(number)), &files).await;
     let all = futures::future::join_all((0..QUERIES as i64).map(query));

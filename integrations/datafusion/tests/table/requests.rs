@@ -71,7 +71,7 @@ async fn the_requests_of_a_query_are_made_at_once() {
     let selection = set.select(objects.iter().map(|object| (object.location.as_ref(), identity(object).unwrap())));
     let ranges = |number: i64| {
         let of_column = |column: &[u8]| set.lookup(&set.query(column, [Value::Int(number)]), &selection).plan(64 << 10);
-        [of_column(b"a"), of_column(b"b")].concat()
+        [of_column(b"a\xff0"), of_column(b"b\xff0")].concat()
     };
     let number = (0..FILES * ROWS).find(|&number| ranges(number).len() == 6).expect("pages far apart");
     let expected: u64 = ranges(number).iter().map(|range| range.end - range.start).sum();

@@ -7,7 +7,7 @@ use datafusion::arrow::datatypes::{DataType, Field, Schema, TimeUnit};
 use datafusion::common::ScalarValue;
 use datafusion::object_store::ObjectMeta;
 use filterblock::KeyHasher;
-use filterblock_datafusion::{SetWriter, WriteError};
+use filterblock_datafusion::{SetWriter, WriteError, identity};
 use filterblock_set::Sizing;
 use std::sync::Arc;
 
@@ -43,8 +43,8 @@ fn equal_values_have_equal_filters() {
         vec![Decimal128(12, 2), Decimal32(9, 2), Decimal64(15, 2), Decimal128(20, 1), Int64],
         vec![LargeUtf8, Utf8View, dictionary(Utf8), dictionary(LargeUtf8), Utf8],
         vec![dictionary(Binary), LargeBinary, BinaryView, Binary],
-        vec![Time64(TimeUnit::Nanosecond), Time64(TimeUnit::Microsecond), Time32(TimeUnit::Second)],
-        vec![timestamp(TimeUnit::Nanosecond, "UTC"), timestamp(TimeUnit::Second, "+02:00")],
+        vec![Time64(TimeUnit::Nanosecond), Time64(TimeUnit::Microsecond), Time32(TimeUnit::Millisecond)],
+        vec![timestamp(TimeUnit::Nanosecond, "UTC"), timestamp(TimeUnit::Millisecond, "+02:00")],
         vec![Timestamp(TimeUnit::Microsecond, None), Timestamp(TimeUnit::Millisecond, None)],
         vec![dictionary(Date32), Date32],
     ];
@@ -71,8 +71,10 @@ fn what_is_not_indexable_is_an_error() {
     // A file's own type must be one that the table shows as it is.
     let seconds = Timestamp(TimeUnit::Second, None);
     for (table, file) in [
-        (seconds, Timestamp(TimeUnit::Millisecond, None)),
+        (seconds.clone(), Timestamp(TimeUnit::Millisecond, None)),
         (Int64, Decimal128(10, 2)),
+        (Timestamp(TimeUnit::Millisecond, None), seconds),
+        (Time64(TimeUnit::Nanosecond), Time32(TimeUnit::Second)),
         (Int64, Float64),
         (Utf8, Binary),
     ] {
@@ -83,7 +85,10 @@ fn what_is_not_indexable_is_an_error() {
     let mut one = writer(&Int64).unwrap();
     let other = writer(&Int64).unwrap();
     assert!(matches!(one.add_file(&lake::object("data/a.parquet", "1"), other.keys()), Err(WriteError::OtherKeys)));
-    let untagged = ObjectMeta { e_tag: None, ..lake::object("data/a.parquet", "1") };
-    let keys = one.keys();
-    assert!(matches!(one.add_file(&untagged, keys), Err(WriteError::NoEntityTag(_))));
+    for e_tag in [None, Some(""), Some("\"\""), Some("W/\"\""), Some("W/"), Some(" ")] {
+        let untagged = ObjectMeta { e_tag: e_tag.map(str::to_owned), ..lake::object("data/a.parquet", "1") };
+        let keys = one.keys();
+        assert!(matches!(one.add_file(&untagged, keys), Err(WriteError::NoEntityTag(_))), "{e_tag:?}");
+    }
+    assert!(["0", "W/\"1\"", "\"W/\""].iter().all(|tag| identity(&lake::object("a", tag)).is_some()));
 }

@@ -81,24 +81,39 @@ packaged_twice() {
 proves "frozen files" "that what a release wrote is as it was released"
 # Only releases add to what it compares, each under its own name: .ci/release.
 frozen_lane() {
-  local list version of_tag known=0
-  for list in .ci/frozen/*.sha256; do
-    [ -e "$list" ] || { left_out "everything: there is no release yet"; return; }
-    version=$(basename "$list" .sha256)
+  local list version versions dated released at known=0
+  # Every release that the changelog dates, and every one that ever had a list here.
+  dated=$(sed -n 's/^## \([0-9.]*\) ([0-9-]*)$/\1/p' CHANGELOG.md)
+  [[ $'\n'$dated$'\n' == *$'\n0.2.0\n0.1.0\n' ]] || { echo "CHANGELOG.md no longer dates 0.2.0 and 0.1.0"; return 1; }
+  versions=$(git log --diff-filter=A --format= --name-only -- .ci/frozen 2>/dev/null | sed 's/.*\/\(.*\)\.sha256$/\1/' || true)
+  # And every directory of a release.
+  versions+=" $dated $(basename -a tests/golden/[0-9]* crates/filterblock-kv/tests/golden/*)"
+  # shellcheck disable=SC2086
+  for version in $(printf '%s\n' $versions | sort -Vu); do
+    list=.ci/frozen/$version.sha256
+    [ -e "$list" ] || { echo "the release $version has no list, $list"; return 1; }
     sha256sum --check --quiet --strict "$list"
     diff <(sed 's/^[^ ]*  //' "$list") \
       <(find "tests/golden/$version" "crates/filterblock-kv/tests/golden/$version" -type f | LC_ALL=C sort)
-    # The list itself, where the release's tag is here.
-    if of_tag=$(git show "v$version:$list" 2>/dev/null); then diff "$list" <(echo "$of_tag"); fi
+    # The list itself: as the release's commit added it, and as the release's tag has it, whichever is here.
+    released=
+    for at in $(first_commit "$list") "v$version"; do
+      git cat-file -e "$at:$list" 2>/dev/null || continue
+      diff <(git show "$at:$list") "$list" || { echo "$list is not as $at has it"; return 1; }
+      released=$at
+    done
+    [ -n "$released" ] || left_out "whether $list is the release's: this clone has neither its commit nor its tag"
     known=$((known + $(wc -l <"$list")))
   done
   # It must notice a changed file.
   if sed '1{s/^[^0]/0/;t;s/^0/1/}' "$list" | sha256sum --check --quiet --strict >/dev/null 2>&1; then return 1; fi
-  # And a directory of a release without a list.
-  for version in tests/golden/[0-9]* crates/filterblock-kv/tests/golden/*; do
-    [ -e ".ci/frozen/${version##*/}.sha256" ] || { echo "$version has no list in .ci/frozen"; return 1; }
-  done
   echo "counted: $known files of releases, as they were released"
+}
+
+# first_commit <file>: the commit that first added it; none where the history is not here.
+first_commit() {
+  [ "$(git rev-parse --is-shallow-repository 2>/dev/null)" = false ] || return 0
+  git log --diff-filter=A --format=%H -- "$1" | tail -1
 }
 
 # cargo_tool <program>: installs it, or ends the lane.
@@ -161,9 +176,8 @@ interface_lane() {
 earlier_releases() {
   local own version commit
   own=$(cargo pkgid -p filterblock)
-  [ "$(git rev-parse --is-shallow-repository 2>/dev/null)" = false ] || return 0
   for version in $(printf '%s\n' .ci/frozen/*.sha256 | sed 's/.*\/\(.*\)\.sha256$/\1/' | sort -Vr); do
-    commit=$(git log -1 --diff-filter=A --format=%H -- ".ci/frozen/$version.sha256")
+    commit=$(first_commit ".ci/frozen/$version.sha256")
     [ "$version" = "${own##*[#@]}" ] || [ -z "$commit" ] || echo "$version $commit"
   done
 }

@@ -50,6 +50,7 @@ pub(crate) struct Sigmas {
 
 impl Sigmas {
     pub(crate) fn add(&mut self, sigmas: f64, what: &str) {
+        assert!(sigmas.is_finite(), "{what}: {sigmas} σ");
         for (count, bound) in self.within.iter_mut().zip(1..) {
             *count += u64::from(sigmas.abs() <= f64::from(bound));
         }
@@ -100,6 +101,8 @@ impl Sigmas {
             (self.within.iter().zip(WITHIN).take(3).any(is_off), "not a normal law"),
             (mean.abs() > MAX_SIGMAS / num.sqrt(), "biased"),
             ((mean_square - 1.0).abs() > MAX_SIGMAS * (2.0 / num).sqrt(), "another σ"),
+            // Of none all the others are NaN, which exceeds nothing.
+            (self.num < 50, "too few figures"),
         ];
         faults.into_iter().find(|(is_fault, _)| *is_fault).map(|(_, fault)| fault)
     }
@@ -158,6 +161,7 @@ fn a_wrong_sigma_is_noticed() {
     assert!(fault(1.1, 0.0).is_some() && fault(0.9, 0.0).is_some());
     assert_eq!((fault(1.0, 0.1), fault(1.0, -0.1)), (Some("biased"), Some("biased")));
     let mut sigmas = Sigmas::default();
+    assert_eq!(sigmas.fault(), Some("too few figures"));
     sigmas.add(-4.01, "one");
     assert_eq!(sigmas.fault(), Some("a figure is out of bounds"));
 }

@@ -33,7 +33,8 @@ filterblock_leveldb *filterblock_leveldb_new(const char *policy_text, filterbloc
 void filterblock_leveldb_free(filterblock_leveldb *policy);
 
 /* Has databases opened with `options` use the policy, and verify LevelDB's checksum of a table's filters when the table is
- * opened ("paranoid checks"): the filters are too small for checksums of their own, and damaged ones would deny keys. */
+ * opened, not again ("paranoid checks"): they are too small for checksums of their own, and damaged ones would deny keys. Call
+ * it last: after `leveldb_options_set_paranoid_checks(options, 0)` nothing is verified, nor reported. */
 void filterblock_leveldb_use(filterblock_leveldb *policy, leveldb_options_t *options);
 
 /* Under which tables store their filters. Policies of equal hash and transform share it, so that kind and size may be changed

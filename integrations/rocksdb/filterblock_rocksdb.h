@@ -44,6 +44,9 @@ struct RocksdbFilterOptions {
   // also with those of the extracted prefixes, and are found only under the same name of the form: neither another policy
   // uses them, nor does this one use another's. So a changed form needs another name; under the same one, stored keys are
   // denied. Any thread calls it. No part of an options file: RocksDB leaves a policy that has one out.
+  //
+  // It helps tables' filters alone. Under such a comparator, memtable_prefix_bloom_size_ratio, kHashSearch and memtables
+  // of hashes deny stored keys, as RocksDB hashes the keys' bytes there: leave them off.
   std::function<void(const ROCKSDB_NAMESPACE::Slice& key, std::string* normal)> normal_form;
 
   // Letters, digits and '.'; empty if and only if there is no form.
@@ -66,7 +69,8 @@ void RegisterRocksdbFilterPolicy();
 // A prefix extractor (Options::prefix_extractor) of the bytes up to and including delimiter number `levels`, from 1 on, as
 // the library's transform "delimited:BYTE:LEVELS" has them at that level: RocksDB has one prefix for each key. Keys and
 // seeks with fewer delimiters are out of its domain: no filter is asked. A change of either is a change of its name, and
-// RocksDB then uses no prefix of older tables.
+// RocksDB then uses no prefix of older tables. An options file that names it is read without it, and without an error: set it
+// anew in the program.
 std::shared_ptr<const ROCKSDB_NAMESPACE::SliceTransform> NewDelimitedPrefixTransform(char delimiter, unsigned levels);
 
 // What a policy could not open and has built. A reader that is made for each lookup is counted each time.

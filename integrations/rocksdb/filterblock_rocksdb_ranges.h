@@ -76,7 +76,8 @@ std::string EndOfPrefix(const ROCKSDB_NAMESPACE::Slice& prefix);
 // finds nothing. Bounds and table_filter of `options` are replaced.
 //
 // An iterator of Read() cannot leave the range: outside of it, rows of the tables that were left out would be missing.
-// So do not change bounds or table_filter of what Read() returns; to scan elsewhere, make another scan.
+// So do not change bounds or table_filter of what Read() returns; to scan elsewhere, make another scan. Nor is it for
+// DB::NewMultiScan(), which replaces the bounds, keeps table_filter, and would lose rows: make one scan for each range.
 //
 // Since 11.2 RocksDB refuses such an iterator, with InvalidArgument, in a column family whose
 // min_tombstones_for_range_conversion is not 0.

@@ -142,10 +142,8 @@ impl Tables {
         keys.iter().for_each(|key| builder.add_entry(key));
         let frame = frame_of(&mut builder);
         let compact = open_compact(&frame, &self.policy);
-        assert!(
-            keys.iter().all(|key| compact.may_contain_hash(compact.entry_hasher().hasher().hash(key))),
-            "a false negative of a built compact frame"
-        );
+        let found = keys.iter().all(|key| compact.may_contain_hash(compact.entry_hasher().hasher().hash(key)));
+        assert!(found, "a false negative of a built compact frame");
         let is_other = matches!(self.policy.size(), filterblock::FilterSize::MillibitsPerKey(_))
             || (self.policy.kind() == Some(FilterKind::Golomb) && keys.len() <= 64);
         assert!(is_other || frame == compact_of(&once), "another compact frame than the block's");

@@ -308,10 +308,8 @@ fn a_filter_pays_from_a_number_of_queries_on() {
                 let fixed = cost.build_ns + cost.block_len as f64 * f64::from(workload.byte_ns());
                 let saved = f64::from(workload.read_ns()) * (1.0 - cost.false_positive_rate) - cost.query_ns;
                 let expected = fixed / saved;
-                assert!(
-                    (most as f64 - expected).abs() < 2.0 + expected * 1e-6,
-                    "{size:?} {level} {num_entries}: {most}"
-                );
+                let error = (most as f64 - expected).abs();
+                assert!(error < 2.0 + expected * 1e-6, "{size:?} {level} {num_entries}: {most}");
             }
         }
     }

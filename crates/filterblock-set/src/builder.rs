@@ -5,7 +5,7 @@
 
 use crate::error::SetBuildError;
 use crate::footer::check_hasher;
-use crate::group::Column;
+use crate::group::{Column, Group};
 use crate::index::{File, Index};
 use crate::query;
 use crate::set::FilterSet;
@@ -141,7 +141,8 @@ impl<S: Read + Write + Seek> SetBuilder<S> {
             self.files.push(file.clone());
         }
         let mut num_bad = 0;
-        for group in &index.groups {
+        let is_kept = |group: &&Group| group.files.iter().any(|&file| numbers[file as usize].is_some());
+        for group in index.groups.iter().filter(is_kept) {
             let stored = &index.columns[usize::from(group.record.column)];
             let Some(column) = self.columns.iter().position(|column| column.name == stored.name) else { continue };
             let is_of_shape = self.columns[column].sizing.shape() == group.record.table.shape;
@@ -326,20 +327,22 @@ impl<S: Read + Write + Seek> FileWriter<'_, S> {
     /// added, or they were given up: it is *maybe* for all their values.
     ///
     /// # Errors
-    /// [`SetBuildError`]: the builder is then of no further use.
+    /// [`SetBuildError`]: the file is in the set, and *maybe* for all values of columns that were not added. After
+    /// [`SetBuildError::Io`] other files may be, too: better begin anew.
     pub fn finish(self) -> Result<Vec<usize>, SetBuildError> {
         let Self { set, file, states, .. } = self;
-        let (mut without, number) = (Vec::new(), set.files.len() as u32);
+        let (mut without, number, identity) = (Vec::new(), set.files.len() as u32, file.identity);
+        // First, so that no other file is given the number after an error.
+        set.names.insert(file.name.clone());
+        set.files.push(file);
         for (column, state) in states.into_iter().enumerate() {
             match state {
                 State::Keys => {
-                    set.writers[column].add_file(file.identity, number, &mut set.hashes[column])?;
+                    set.writers[column].add_file(identity, number, &mut set.hashes[column])?;
                 }
                 State::Nothing | State::GivenUp => without.push(column),
             }
         }
-        set.names.insert(file.name.clone());
-        set.files.push(file);
         Ok(without)
     }
 }

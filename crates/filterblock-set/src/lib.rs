@@ -61,7 +61,8 @@
 //! A continuation is appended to the set whose index its writer has read. If another was appended meanwhile, or the
 //! same one twice, then its groups are not where its writer expected them; the index states the length of the continued
 //! set, so that a reader finds them. The set has the files that the last writer knew, and [`FilterSet::foreign_append`]
-//! reports the others, which compaction takes over:
+//! reports the others, which compaction takes over. Files that the last writer has dropped or replaced come back with
+//! them: a file whose filter was wrong is dropped by a writer whose put is conditional, or is left out there.
 //!
 //! ```
 //! # use filterblock::KeyHasher;

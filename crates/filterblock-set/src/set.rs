@@ -77,14 +77,18 @@ impl FilterSet {
     {
         let mut range = set_len.saturating_sub(Self::TAIL_LEN)..set_len;
         for _ in 0..2 {
-            let tail = fetch(range).map_err(FetchError::Fetch)?;
+            let (tail, min_bytes) = (fetch(range.clone()).map_err(FetchError::Fetch)?, range.end - range.start);
+            let actual_bytes = tail.as_ref().len() as u64;
+            if actual_bytes < min_bytes {
+                // Of an object that is shorter than it was.
+                return Err(FetchError::Decode(DecodeError::TooShort { actual_bytes, min_bytes }));
+            }
             match Self::open(set_len, tail.as_ref(), hasher).map_err(FetchError::Decode)? {
                 Opening::Ready(set) => return Ok(*set),
                 Opening::Needs(needed) => range = needed,
             }
         }
-        // `fetch` returned fewer bytes than the range has.
-        Err(FetchError::Decode(DecodeError::TooShort { actual_bytes: 0, min_bytes: range.end - range.start }))
+        unreachable!("what an index needs is asked for at once")
     }
 
     /// Lets lookups keep at most `max_held_bytes` of the set in memory, beside what each of them uses.

@@ -77,7 +77,7 @@ fn files_of_equal_identities_do_not_share_what_is_cached() {
     let file = |name: &str, values: Range<i64>| {
         let mut builder = SetBuilder::new(&hasher, &columns).expect("legal");
         let mut file = builder.file(name, 1).expect("a name");
-        values.for_each(|value| drop(file.add(0, Value::Int(value))));
+        values.for_each(|value| assert!(file.add(0, Value::Int(value))));
         file.finish().expect("in memory");
         builder
     };
@@ -94,5 +94,60 @@ fn files_of_equal_identities_do_not_share_what_is_cached() {
         let mut lookup = set.lookup(&set.query(b"id", [Value::Int(value)]), &files);
         lookup.load(0, |range| Ok::<_, ()>(&bytes[range.start as usize..range.end as usize])).expect("in memory");
         assert!(lookup.any().contains(usize::from(value >= 1_000)), "{value}");
+    }
+}
+
+/// Its first write fails, if so stated.
+struct FailsOnce(Cursor<Vec<u8>>, bool);
+
+impl Read for FailsOnce {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.0.read(bytes)
+    }
+}
+
+impl Seek for FailsOnce {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.0.seek(to)
+    }
+}
+
+impl Write for FailsOnce {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if std::mem::take(&mut self.1) { Err(io::ErrorKind::StorageFull.into()) } else { self.0.write(bytes) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A file of which a column could not be added keeps its number.
+#[test]
+fn a_builder_that_has_failed_writes_a_set_that_denies_nothing() {
+    let sizing = Sizing::new(100, 0.01).expect("legal");
+    let columns = ["a", "b"].map(|name| SetColumn::new(name, ValueClass::Number, sizing));
+    let mut fails = false;
+    let scratch = || {
+        fails = !fails;
+        Ok(FailsOnce(Cursor::default(), !fails))
+    };
+    let mut builder = SetBuilder::with_scratch(&KeyHasher::new(7), &columns, usize::MAX, scratch).expect("legal");
+    let names: Vec<String> = (0..10).map(|number| format!("file {number}")).collect();
+    let add = |name: &String| {
+        let mut file = builder.file(name, 1).expect("a name");
+        (0..2).for_each(|column| assert!(file.add(column, Value::Int(5))));
+        file.finish().is_err()
+    };
+    assert_eq!(names.iter().map(add).filter(|&has_failed| has_failed).count(), 1, "the second column of eight files");
+    let mut bytes = Vec::new();
+    builder.finish(&mut bytes).expect("in memory");
+    let Ok(Opening::Ready(set)) = FilterSet::open(bytes.len() as u64, &bytes, None) else { panic!("a set") };
+    let files = set.select(names.iter().map(|name| (name, 1)));
+    for (column, value, denied) in [("a", 5, 0), ("a", 6, 10), ("b", 5, 0), ("b", 6, 2)] {
+        let query = set.query(column.as_bytes(), [Value::Int(value)]);
+        let mut lookup = set.lookup(&query, &files);
+        lookup.give(0, &bytes);
+        assert_eq!(10 - lookup.any().count(), denied, "{column} {value}");
     }
 }

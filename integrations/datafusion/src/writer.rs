@@ -141,7 +141,7 @@ impl SetWriter {
     /// row was added, and the file was not stated to have none ([`FileKeys::allow_empty`]).
     ///
     /// # Errors
-    /// [`WriteError::NoEntityTag`], [`WriteError::OtherKeys`], [`WriteError::Set`]; the file is not in the set.
+    /// [`WriteError::NoEntityTag`], [`WriteError::OtherKeys`], [`WriteError::Set`]; the file is not in the set, or *maybe*.
     pub fn add_file(&mut self, object: &ObjectMeta, keys: FileKeys) -> Result<usize, WriteError> {
         if !Arc::ptr_eq(&self.columns, &keys.columns) {
             return Err(WriteError::OtherKeys);

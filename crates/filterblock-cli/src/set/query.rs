@@ -72,10 +72,13 @@ pub(crate) fn run(mut request: Request<'_>, key: &HashKey) -> anyhow::Result<Exi
             session.code = session.code.max(failure.code());
         }
     }
-    let mut answers = session.sets.iter().flat_map(|set| &set.num_maybe).peekable();
-    // A set without files knows nothing of any.
-    let is_denied = answers.peek().is_some() && answers.all(|&num_maybe| num_maybe == 0);
-    let code = if answered_by_code && is_denied { session.code.max(Code::Absent) } else { session.code };
+    // A set without files knows nothing of any, and one that another writer has continued has files that it does not show.
+    let denies = |set: &Queried<'_>| {
+        let is_whole = set.set.as_ref().is_some_and(|set| set.0.index.foreign_append().is_none());
+        is_whole && !set.num_maybe.is_empty() && set.num_maybe.iter().all(|&num_maybe| num_maybe == 0)
+    };
+    let code =
+        if answered_by_code && session.sets.iter().all(denies) { session.code.max(Code::Absent) } else { session.code };
     session.finish().map_err(output::failure)?;
     Ok(code.into())
 }

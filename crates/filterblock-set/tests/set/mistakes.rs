@@ -246,6 +246,10 @@ const UNNOTICED: &[Row] = &[
         let left = |key| asked(key).into_iter().filter(|value| value.class().is_some());
         Ok((0..KEYS).filter(|&key| !may_match(&set, ("f", 1), "c", left(key)).contains(0)).count())
     }),
+    ("a column's name is given to another field", Denies, || {
+        let [old, new]: [Make; 2] = [int, |_, key| Value::Int(-1 - key)];
+        asked_otherwise(ValueClass::Number, old, new)
+    }),
     ("masks of two lists of files are joined", Denies, || {
         let (set, of_other) = (file(ValueClass::Number, add_all(int))?, other_values(1)?);
         let is_denied = |key: &i64| {

@@ -340,7 +340,7 @@ impl Store {
         self.shared.tables.accounts.report()
     }
 
-    /// Warnings of filters that are not used, one for each.
+    /// Warnings since the store was opened, of filters that were not used, one for each.
     pub fn warnings(&self) -> Vec<Warning> {
         self.shared.tables.warnings.lock().clone()
     }

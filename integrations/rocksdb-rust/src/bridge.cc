@@ -27,8 +27,11 @@ struct rocksdb_column_family_handle_t {
   bool immortal;
 };
 
+// A statement about a comparator, or a normal form, excuses findings. They are not excused of another comparator.
 struct fbr_policy {
   std::shared_ptr<const rocksdb::FilterPolicy> rep;
+  std::string comparator;
+  uint32_t excused;
 };
 struct fbr_ranges {
   std::shared_ptr<filterblock::RocksdbRangeFilters> rep;
@@ -83,15 +86,22 @@ enum : uint32_t {
   kNoCollector = 1 << 6,
   kNotBytewise = 1 << 7,
   kRangeConversion = 1 << 8,
+  kHashedBytes = 1 << 9,
 };
 
-uint32_t Findings(const rocksdb::ColumnFamilyOptions& options, const rocksdb::FilterPolicy& policy) {
+uint32_t Findings(const rocksdb::ColumnFamilyOptions& options, const fbr_policy& policy) {
   uint32_t found = 0;
   const BlockBasedTableOptions* table = TableOf(options);
   if (table == nullptr) return kNotBlockBased;
+  if (options.comparator->CanKeysWithDifferentByteContentsBeEqual()) {
+    const bool hashed = options.memtable_prefix_bloom_size_ratio > 0 ||
+                        table->index_type == BlockBasedTableOptions::kHashSearch ||
+                        rocksdb::Slice(options.memtable_factory->Name()).starts_with("Hash");
+    found = kEqualKeys | (hashed ? kHashedBytes : 0);
+    if (policy.comparator == options.comparator->Name()) found &= ~policy.excused;
+  }
   if (table->filter_policy == nullptr) found |= kNoPolicy;
-  else if (table->filter_policy->GetId() != policy.GetId()) found |= kOtherPolicy;
-  if (options.comparator->CanKeysWithDifferentByteContentsBeEqual()) found |= kEqualKeys;
+  else if (table->filter_policy->GetId() != policy.rep->GetId()) found |= kOtherPolicy;
   if (!table->whole_key_filtering && options.prefix_extractor == nullptr) found |= kNoEntries;
   if (options.optimize_filters_for_hits) found |= kNoneAtBottom;
   return found;
@@ -141,22 +151,25 @@ void fbr_register() noexcept { filterblock::RegisterRocksdbFilterPolicy(); }
 // Passes the normal form of a key to `sink`.
 typedef void (*fbr_normal)(const void* form, const char* key, size_t len, fbr_sink sink, void* context);
 
-// Null if the adapter refuses; then the message is passed to `sink`. Without a normal form `form` is null. It is freed in
-// any case, after the last policy that has it.
-fbr_policy* fbr_policy_new(const char* upper, const char* bottommost, bool trusted, const char* form_name, void* form,
-                           fbr_normal normal, void (*free_form)(void*), fbr_sink sink, void* context) noexcept {
+// For the comparator of `of`, of which `distinct_keys` is stated. The texts are the policies of the upper levels and of the
+// bottommost one, and the name of the normal form. Null if the adapter refuses; then the message is passed to `sink`.
+// Without a normal form `form` is null. It is freed in any case, after the last policy that has it.
+fbr_policy* fbr_policy_new(const rocksdb_options_t* of, const char* const* texts, bool trusted, bool distinct_keys,
+                           void* form, fbr_normal normal, void (*free_form)(void*), fbr_sink sink,
+                           void* context) noexcept {
   filterblock::RocksdbFilterOptions options;
   if (form != nullptr) {
     const std::shared_ptr<void> owned(form, free_form);
-    options.normal_form_name = form_name;
+    options.normal_form_name = texts[2];
     options.normal_form = [owned, normal](const rocksdb::Slice& key, std::string* to) {
       normal(owned.get(), key.data(), key.size(), Append, to);
     };
   }
-  options.upper = upper;
-  options.bottommost = bottommost;
+  options.upper = texts[0];
+  options.bottommost = texts[1];
   options.trusted = trusted;
-  std::unique_ptr<fbr_policy> policy(new fbr_policy());
+  const uint32_t excused = distinct_keys ? kEqualKeys | kHashedBytes : form != nullptr ? kEqualKeys : 0;
+  std::unique_ptr<fbr_policy> policy(new fbr_policy{nullptr, of->rep.comparator->Name(), excused});
   const rocksdb::Status status = filterblock::NewRocksdbFilterPolicy(options, &policy->rep);
   if (status.ok()) return policy.release();
   const std::string message = status.ToString();
@@ -164,7 +177,6 @@ fbr_policy* fbr_policy_new(const char* upper, const char* bottommost, bool trust
   return nullptr;
 }
 
-fbr_policy* fbr_policy_clone(const fbr_policy* policy) noexcept { return new fbr_policy(*policy); }
 void fbr_policy_free(fbr_policy* policy) noexcept { delete policy; }
 
 // Gives the options a table factory of their own, with the options of the present one: copies of `options` may share that
@@ -179,10 +191,10 @@ bool fbr_policy_set(rocksdb_options_t* options, const fbr_policy* policy) noexce
 }
 
 uint32_t fbr_findings(const rocksdb_options_t* options, const fbr_policy* policy) noexcept {
-  return Findings(options->rep, *policy->rep);
+  return Findings(options->rep, *policy);
 }
 
-// The policy that a database has, null if it is not one of the adapter's.
+// The policy that a database has, null if it is not one of the adapter's. A normal form is taken to be for its comparator.
 fbr_policy* fbr_policy_of(rocksdb_t* db, rocksdb_column_family_handle_t* family) noexcept {
   const rocksdb::Options options = db->rep->GetOptions(FamilyOf(db, family));
   const BlockBasedTableOptions* table = TableOf(options);
@@ -191,7 +203,8 @@ fbr_policy* fbr_policy_of(rocksdb_t* db, rocksdb_column_family_handle_t* family)
       !filterblock::ReadRocksdbFilterCounts(*table->filter_policy, &counts)) {
     return nullptr;
   }
-  return new fbr_policy{table->filter_policy};
+  const bool has_form = table->filter_policy->GetId().find("/normal:") != std::string::npos;
+  return new fbr_policy{table->filter_policy, options.comparator->Name(), has_form ? kEqualKeys : 0U};
 }
 
 // Passes the id of the policy that a database has to `sink`, unless it has none. Returns false if the tables cannot be read.
@@ -199,7 +212,7 @@ bool fbr_in_use(rocksdb_t* db, rocksdb_column_family_handle_t* family, const fbr
                 uint64_t* tables, uint64_t* without, fbr_sink sink, void* context) noexcept {
   rocksdb::ColumnFamilyHandle* handle = FamilyOf(db, family);
   const rocksdb::Options options = db->rep->GetOptions(handle);
-  *findings = Findings(options, *policy->rep);
+  *findings = Findings(options, *policy);
   const BlockBasedTableOptions* table = TableOf(options);
   if (table != nullptr && table->filter_policy != nullptr) {
     const std::string id = table->filter_policy->GetId();
@@ -238,7 +251,6 @@ fbr_ranges* fbr_ranges_new(const char* policy, bool verify, fbr_sink sink, void*
   return nullptr;
 }
 
-fbr_ranges* fbr_ranges_clone(const fbr_ranges* ranges) noexcept { return new fbr_ranges(*ranges); }
 void fbr_ranges_free(fbr_ranges* ranges) noexcept { delete ranges; }
 
 void fbr_ranges_set(rocksdb_options_t* options, const fbr_ranges* ranges) noexcept {

@@ -25,10 +25,14 @@ pub enum Finding {
     NotBytewise,
     /// `min_tombstones_for_range_conversion` is not 0: RocksDB refuses iterators that leave tables out.
     RangeConversion,
+    /// The comparator may hold keys of different bytes to be equal, and RocksDB itself hashes their bytes: in filters of
+    /// memtables (`memtable_prefix_bloom_ratio`), the index `HashSearch`, or memtables of hashes. Stored keys would be denied,
+    /// also with a normal form.
+    HashedBytes,
 }
 
 /// In the order of the bits of `bridge.cc`.
-const FINDINGS: [Finding; 9] = [
+const FINDINGS: [Finding; 10] = [
     Finding::NotBlockBased,
     Finding::NoPolicy,
     Finding::OtherPolicy,
@@ -38,6 +42,7 @@ const FINDINGS: [Finding; 9] = [
     Finding::NoCollector,
     Finding::NotBytewise,
     Finding::RangeConversion,
+    Finding::HashedBytes,
 ];
 
 impl Finding {
@@ -65,6 +70,7 @@ impl fmt::Display for Finding {
             Self::RangeConversion => {
                 "min_tombstones_for_range_conversion is not 0: RocksDB refuses scans that leave tables out"
             }
+            Self::HashedBytes => "RocksDB would deny equal keys: no memtable_prefix_bloom_ratio, hash index or memtable",
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use librocksdb_sys::{rocksdb_column_family_handle_t, rocksdb_options_t, rocksdb_t};
 use rocksdb::{AsColumnFamilyRef, AsRawPtr, DB, Options};
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 use std::slice;
@@ -31,17 +31,16 @@ unsafe extern "C" {
     fn fbr_layout() -> bool;
     fn fbr_register();
     fn fbr_policy_new(
-        upper: *const c_char,
-        bottommost: *const c_char,
+        of: *const rocksdb_options_t,
+        texts: *const *const c_char,
         trusted: bool,
-        form_name: *const c_char,
+        distinct_keys: bool,
         form: *mut c_void,
         normal: unsafe extern "C" fn(*const c_void, *const u8, usize, Sink, *mut c_void),
         free_form: unsafe extern "C" fn(*mut c_void),
         sink: Sink,
         context: *mut c_void,
     ) -> *mut RawPolicy;
-    fn fbr_policy_clone(policy: *const RawPolicy) -> *mut RawPolicy;
     fn fbr_policy_free(policy: *mut RawPolicy);
     fn fbr_policy_set(options: *mut rocksdb_options_t, policy: *const RawPolicy) -> bool;
     fn fbr_findings(options: *const rocksdb_options_t, policy: *const RawPolicy) -> u32;
@@ -64,7 +63,6 @@ unsafe extern "C" {
         context: *mut c_void,
     ) -> c_int;
     fn fbr_ranges_new(policy: *const c_char, verify: bool, sink: Sink, context: *mut c_void) -> *mut RawRanges;
-    fn fbr_ranges_clone(ranges: *const RawRanges) -> *mut RawRanges;
     fn fbr_ranges_free(ranges: *mut RawRanges);
     fn fbr_ranges_set(options: *mut rocksdb_options_t, ranges: *const RawRanges);
     fn fbr_range_findings(options: *const rocksdb_options_t, ranges: *const RawRanges) -> u32;
@@ -166,7 +164,7 @@ impl Family {
     }
 }
 
-/// A shared policy of the adapter.
+/// A policy of the adapter, which options and databases share.
 #[derive(Debug)]
 pub(crate) struct Policy(NonNull<RawPolicy>);
 
@@ -177,11 +175,12 @@ unsafe impl Send for Policy {}
 unsafe impl Sync for Policy {}
 
 impl Policy {
+    /// For the comparator of `of`. The texts are two policies and the name of the form.
     pub(crate) fn new(
-        upper: &CStr,
-        bottommost: &CStr,
+        of: &Options,
+        texts: &[CString; 3],
         trusted: bool,
-        form_name: &CStr,
+        distinct_keys: bool,
         form: Option<Form>,
     ) -> Result<Self, String> {
         let mut message = Message::default();
@@ -190,10 +189,10 @@ impl Policy {
         // it in any thread.
         let raw = unsafe {
             fbr_policy_new(
-                upper.as_ptr(),
-                bottommost.as_ptr(),
+                raw_options(of),
+                texts.each_ref().map(|text| text.as_ptr()).as_ptr(),
                 trusted,
-                form_name.as_ptr(),
+                distinct_keys,
                 form.cast(),
                 normal,
                 free_form,
@@ -256,13 +255,6 @@ impl Policy {
     }
 }
 
-impl Clone for Policy {
-    fn clone(&self) -> Self {
-        // SAFETY: the policy is not freed yet. The copy shares it, and is never null.
-        Self(unsafe { NonNull::new_unchecked(fbr_policy_clone(self.0.as_ptr())) })
-    }
-}
-
 impl Drop for Policy {
     fn drop(&mut self) {
         // SAFETY: the pointer is owned, and not used again.
@@ -270,7 +262,7 @@ impl Drop for Policy {
     }
 }
 
-/// Shared range filters of the adapter.
+/// Range filters of the adapter, which options and databases share.
 #[derive(Debug)]
 pub(crate) struct Ranges(NonNull<RawRanges>);
 
@@ -341,13 +333,6 @@ impl Ranges {
         };
         // SAFETY: never null: the bridge ends the process where memory is lacking.
         RawRows { scan: unsafe { NonNull::new_unchecked(raw) }, db: PhantomData }
-    }
-}
-
-impl Clone for Ranges {
-    fn clone(&self) -> Self {
-        // SAFETY: the filters are not freed yet. The copy shares them, and is never null.
-        Self(unsafe { NonNull::new_unchecked(fbr_ranges_clone(self.0.as_ptr())) })
     }
 }
 

@@ -7,6 +7,7 @@ use rocksdb::{AsColumnFamilyRef, DB, Options};
 use std::ffi::CString;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 /// The policies of a column family: for the upper levels, whose filters are soon replaced, and for the bottommost one, which
 /// has most of the keys.
@@ -35,9 +36,9 @@ pub struct Policies {
     /// Leaves the payload's digest out where RocksDB has a checksum of the block: for partitioned filters in memory maps,
     /// which are opened for each lookup.
     pub trusted: bool,
-    /// States that the comparator holds no two keys of different bytes to be equal. RocksDB cannot know it of a comparator
-    /// in Rust, which is refused without this statement: if it is wrong, stored keys are denied. For one that does there is
-    /// [`set_filter_policy_of_equal_keys`].
+    /// States that the comparator, which the options have already, holds no two keys of different bytes to be equal. RocksDB
+    /// cannot know it of a comparator in Rust, which is refused without this statement: if it is wrong, stored keys are
+    /// denied. For one that does there is [`set_filter_policy_of_equal_keys`].
     pub distinct_keys: bool,
 }
 
@@ -109,10 +110,10 @@ pub fn set_filter_policy(options: &mut Options, policies: &Policies) -> Result<F
 }
 
 /// As [`set_filter_policy`], for a comparator that holds keys of different bytes to be equal, under which filters of bytes deny
-/// stored keys. `form` writes bytes that equal keys have in common, to an empty vector; filters are built and asked with these,
-/// also with those of extracted prefixes. They are found only under the same `name`, of letters and digits: a form that is changed needs
-/// another one, or stored keys are denied. Any thread calls `form`, and a panic in it ends the process. An options file does
-/// not have it: RocksDB leaves the policy out.
+/// stored keys. Set the comparator before. `form` writes bytes that equal keys have in common, to an empty vector; filters are
+/// built and asked with these, also with those of extracted prefixes. They are found only under the same `name`, of letters
+/// and digits: a form that is changed needs another one, or stored keys are denied. Any thread calls `form`, and a panic in
+/// it ends the process. An options file does not have it: RocksDB leaves the policy out.
 ///
 /// ```
 /// use filterblock_rocksdb::{Policies, set_filter_policy_of_equal_keys};
@@ -148,11 +149,10 @@ fn set(options: &mut Options, policies: &Policies, name: &str, form: Option<ffi:
     if !ffi::layout_is_rocksdbs() {
         return Err(Error::Layout);
     }
-    let distinct_keys = policies.distinct_keys || form.is_some();
-    let [upper, bottommost] = [&policies.upper, &policies.bottommost].map(c_text);
-    let policy = ffi::Policy::new(&upper, &bottommost, policies.trusted, &c_text(&name), form)
+    let texts = [c_text(&policies.upper), c_text(&policies.bottommost), c_text(&name)];
+    let policy = ffi::Policy::new(options, &texts, policies.trusted, policies.distinct_keys, form)
         .map_err(|message| Error::Refused { message })?;
-    let filters = Filters { policy, distinct_keys };
+    let filters = Filters { policy: Arc::new(policy) };
     // In a copy first: if they are refused, the options are as they were.
     let mut tried = options.clone();
     if !filters.policy.set(&mut tried) {
@@ -190,10 +190,16 @@ pub fn register() {
 }
 
 /// The filters of the options that they were set in, and of the databases opened with these. Copies share the counts.
+///
+/// [`check`](Self::check) and [`in_use`](Self::in_use) know a policy by its text, so another call's policy of the same text is
+/// taken for this one. [`counts`](Self::counts) and [`verdict`](Self::verdict) are of this call's alone: read those of a
+/// database that was opened with another's by [`Filters::of`].
+///
+/// What [`Policies::distinct_keys`] states, or a normal form, is for a comparator of the name that the options had then: with
+/// another one there is [`Finding::EqualKeys`].
 #[derive(Clone, Debug)]
 pub struct Filters {
-    policy: ffi::Policy,
-    distinct_keys: bool,
+    policy: Arc<ffi::Policy>,
 }
 
 /// Events of a policy, of all threads so far. A reader that is made for each lookup is counted each time.
@@ -244,7 +250,8 @@ pub struct InUse {
 
 impl Filters {
     /// The filters of an open database, for instance of one whose options were read from a file; `None` if its policy is not
-    /// of this package.
+    /// of this package. A normal form is taken to be for its comparator; [`Policies::distinct_keys`] is not known of it, so
+    /// where it was stated there is [`Finding::EqualKeys`].
     pub fn of(db: &DB) -> Option<Self> {
         Self::of_family(db, &Family::default_one())
     }
@@ -255,21 +262,13 @@ impl Filters {
     }
 
     fn of_family(db: &DB, family: &Family) -> Option<Self> {
-        if !ffi::layout_is_rocksdbs() {
-            return None;
-        }
-        Some(Self { policy: ffi::Policy::of(db, family)?, distinct_keys: false })
+        let policy = ffi::layout_is_rocksdbs().then(|| ffi::Policy::of(db, family))?;
+        policy.map(|policy| Self { policy: Arc::new(policy) })
     }
 
     /// What makes the filters useless in a database with these options. Read it when the options are final.
     pub fn findings(&self, options: &Options) -> Vec<Finding> {
-        self.stated(self.policy.findings(options))
-    }
-
-    fn stated(&self, bits: u32) -> Vec<Finding> {
-        let mut findings = Finding::of_bits(bits);
-        findings.retain(|&finding| !(self.distinct_keys && finding == Finding::EqualKeys));
-        findings
+        Finding::of_bits(self.policy.findings(options))
     }
 
     /// Fails if there are [`findings`](Self::findings).
@@ -292,7 +291,7 @@ impl Filters {
 
     fn in_use_in(&self, db: &DB, family: &Family) -> InUse {
         let (bits, policy, tables) = self.policy.in_use(db, family);
-        InUse { policy, findings: self.stated(bits), tables }
+        InUse { policy, findings: Finding::of_bits(bits), tables }
     }
 
     /// What has been built, and could not be opened.

@@ -5,6 +5,7 @@ use crate::policy::{c_text, useless};
 use crate::{Error, Finding, Verdict};
 use filterblock::range::RangePolicy;
 use rocksdb::{AsColumnFamilyRef, DB, Direction, IterateBounds, Options};
+use std::sync::Arc;
 
 /// Has RocksDB write a range filter into each table, among its properties, and returns what scans with them.
 ///
@@ -51,7 +52,7 @@ fn set(options: &mut Options, policy: &RangePolicy, verify: bool) -> Result<Rang
         return Err(Error::Layout);
     }
     let ranges = ffi::Ranges::new(&c_text(policy), verify).map_err(|message| Error::Refused { message })?;
-    let filters = RangeFilters { ranges };
+    let filters = RangeFilters { ranges: Arc::new(ranges) };
     let mut tried = options.clone();
     filters.ranges.set(&mut tried);
     filters.check(&tried)?;
@@ -62,7 +63,7 @@ fn set(options: &mut Options, policy: &RangePolicy, verify: bool) -> Result<Rang
 /// The range filters of the options that they were set in, and of the databases opened with these. Copies share the counts.
 #[derive(Clone, Debug)]
 pub struct RangeFilters {
-    ranges: ffi::Ranges,
+    ranges: Arc<ffi::Ranges>,
 }
 
 /// Events of range filters, of all threads so far.

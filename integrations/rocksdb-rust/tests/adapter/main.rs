@@ -6,7 +6,7 @@ mod policies;
 mod ranges;
 mod useless;
 
-use rocksdb::{DB, Options};
+use rocksdb::{BlockBasedOptions, DB, Options};
 use tempfile::TempDir;
 
 /// Numbers of the generator SplitMix64.
@@ -32,6 +32,15 @@ pub fn fresh() -> Options {
     let mut options = Options::default();
     options.create_if_missing(true);
     options.enable_statistics();
+    options
+}
+
+/// The same, with tables of these settings.
+pub fn with_table(change: impl FnOnce(&mut BlockBasedOptions)) -> Options {
+    let mut table = BlockBasedOptions::default();
+    change(&mut table);
+    let mut options = fresh();
+    options.set_block_based_table_factory(&table);
     options
 }
 

@@ -77,8 +77,7 @@ impl Run {
         filters.check(&options).unwrap();
         let directory = tempfile::tempdir().unwrap();
         let db = Some(DB::open(&options, directory.path().join("db")).unwrap());
-        let random = Random(seed);
-        Self { random, options, filters, ranges, directory, db, model: BTreeMap::new(), num_files: 0 }
+        Self { random: Random(seed), options, filters, ranges, directory, db, model: BTreeMap::new(), num_files: 0 }
     }
 
     fn db(&self) -> &DB {
@@ -110,11 +109,8 @@ impl Run {
     }
 
     fn ingest(&mut self) {
-        let mut rows = BTreeMap::new();
-        for _ in 0..=self.random.below(200) {
-            let key = self.key(true);
-            rows.insert(key, b"ingested".to_vec());
-        }
+        let num_rows = 1 + self.random.below(200);
+        let rows: BTreeMap<_, _> = (0..num_rows).map(|_| (self.key(true), b"ingested".to_vec())).collect();
         self.num_files += 1;
         let path = self.directory.path().join(format!("{}.sst", self.num_files));
         let mut writer = SstFileWriter::create(&self.options);
@@ -164,11 +160,9 @@ impl Run {
         let (ascending, mut descending) = (rows(Direction::Forward).unwrap(), rows(Direction::Reverse).unwrap());
         descending.reverse();
         assert_eq!(ascending, descending);
-        let expected: Vec<_> = self.model.iter().filter(|(key, _)| from <= &key[..] && &key[..] < to).collect();
-        assert_eq!(ascending.len(), expected.len());
-        for ((key, value), of_model) in ascending.iter().zip(expected) {
-            assert_eq!((&key[..], &value[..]), (&of_model.0[..], &of_model.1[..]));
-        }
+        let expected = self.model.iter().filter(|(key, _)| from <= &key[..] && &key[..] < to);
+        let rows = ascending.iter().map(|(key, value)| (&key[..], &value[..]));
+        assert!(rows.eq(expected.map(|(key, value)| (&key[..], &value[..]))), "{from:?} to {to:?}");
     }
 
     /// Everything, by RocksDB's own iterators as by scans.
@@ -179,8 +173,7 @@ impl Run {
         assert!(rows.map(|(key, value)| (key.to_vec(), value.to_vec())).eq(self.model.clone()));
         let scanned: Result<Vec<_>, Error> = self.ranges.scan(db, .., Direction::Forward).collect();
         assert!(scanned.unwrap().into_iter().map(|(key, value)| (key.to_vec(), value.to_vec())).eq(self.model.clone()));
-        let keys: Vec<Vec<u8>> = self.model.keys().cloned().collect();
-        self.get(db, &keys);
+        self.get(db, &self.model.keys().cloned().collect::<Vec<_>>());
     }
 
     fn checkpoint(&mut self) {
@@ -219,14 +212,8 @@ impl Run {
     }
 }
 
-const ALL: [Tables; 6] = [
-    Tables::Full,
-    Tables::Partitioned,
-    Tables::Prefixes,
-    Tables::PrefixesOnly,
-    Tables::PartitionedPrefixes,
-    Tables::Universal,
-];
+use Tables::{Full, Partitioned, PartitionedPrefixes, Prefixes, PrefixesOnly, Universal};
+const ALL: [Tables; 6] = [Full, Partitioned, Prefixes, PrefixesOnly, PartitionedPrefixes, Universal];
 
 #[test]
 fn answers_are_the_models_with_the_default_policies() {

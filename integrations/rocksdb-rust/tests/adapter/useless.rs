@@ -1,11 +1,11 @@
 //! Every way to leave filters unused without any answer of RocksDB's showing it: the rows of README.md.
 
-use crate::{compact, fresh, key, open, query, store};
+use crate::{compact, fresh, key, open, query, store, with_table};
 use filterblock_rocksdb::{Error, Filters, Finding, Policies, set_filter_policy, set_filter_policy_of_equal_keys};
 use rocksdb::statistics::{StatsLevel, Ticker};
 use rocksdb::{
-    BlockBasedIndexType, BlockBasedOptions, ChecksumType, CuckooTableOptions, DB, KeyEncodingType, Options,
-    PlainTableFactoryOptions, ReadOptions, SliceTransform,
+    BlockBasedIndexType, BlockBasedOptions, ChecksumType, CuckooTableOptions, DB, KeyEncodingType, MemtableFactory,
+    Options, PlainTableFactoryOptions, ReadOptions, SliceTransform,
 };
 use std::fs;
 
@@ -24,6 +24,21 @@ fn plain() -> PlainTableFactoryOptions {
 
 fn set(options: &mut Options) -> Result<Filters, Error> {
     set_filter_policy(options, &Policies::default())
+}
+
+/// A comparator of keys without case.
+fn fold(options: &mut Options) {
+    options.set_comparator("folded", Box::new(|a, b| a.to_ascii_lowercase().cmp(&b.to_ascii_lowercase())));
+}
+
+fn set_of_equal_keys(options: &mut Options, name: &str) -> Result<Filters, Error> {
+    let lower = |key: &[u8], normal: &mut Vec<u8>| normal.extend(key.to_ascii_lowercase());
+    set_filter_policy_of_equal_keys(options, &Policies::default(), name, lower)
+}
+
+fn hash_in_memtables(options: &mut Options) {
+    options.set_memtable_prefix_bloom_ratio(0.1);
+    options.set_memtable_whole_key_filtering(true);
 }
 
 /// The finding both before the policy is set, where it is refused, and after.
@@ -119,13 +134,7 @@ fn column_families_with_options_of_their_own() {
 
 #[test]
 fn neither_whole_keys_nor_prefixes() {
-    let without = |options: &mut Options| {
-        let mut table = BlockBasedOptions::default();
-        table.set_whole_key_filtering(false);
-        options.set_block_based_table_factory(&table);
-    };
-    let mut options = fresh();
-    without(&mut options);
+    let mut options = with_table(|table| table.set_whole_key_filtering(false));
     assert_eq!(set(&mut options).unwrap_err(), Error::Useless(vec![Finding::NoEntries]));
     options.set_prefix_extractor(SliceTransform::create_fixed_prefix(4));
     let filters = set(&mut options).unwrap();
@@ -150,31 +159,28 @@ fn no_filters_in_the_bottommost_level() {
 
 #[test]
 fn comparators_that_may_hold_different_keys_to_be_equal() {
-    refused_and_found(
-        |options| {
-            options.set_comparator("folded", Box::new(|a, b| a.to_ascii_lowercase().cmp(&b.to_ascii_lowercase())))
-        },
-        Finding::EqualKeys,
-    );
+    refused_and_found(fold, Finding::EqualKeys);
     // With a statement that is true, every stored key is found.
     let mut options = fresh();
     options.set_comparator("reversed", Box::new(|a, b| b.cmp(a)));
+    hash_in_memtables(&mut options);
     let policies = Policies { distinct_keys: true, ..Policies::default() };
     let filters = set_filter_policy(&mut options, &policies).unwrap();
     filters.check(&options).unwrap();
     let (_directory, db) = open(&options);
     assert_eq!(filters.in_use(&db).findings, []);
+    // It is not stated of another comparator, and not known of a database.
+    let denying = [Finding::EqualKeys, Finding::HashedBytes];
+    assert_eq!(Filters::of(&db).unwrap().in_use(&db).findings, denying);
+    let mut other = options.clone();
+    fold(&mut other);
+    assert_eq!(filters.findings(&other), denying);
     store(&db, 2_000);
     query(&db, 2_000);
     assert!(options.get_ticker_count(Ticker::BloomFilterUseful) > 900);
-}
-
-/// The control of the test above: such a comparator, and a statement that is false, deny a stored key.
-#[test]
-fn a_false_statement_denies_a_stored_key() {
+    // The control: a statement that is false denies a stored key.
     let mut options = fresh();
-    options.set_comparator("folded", Box::new(|a, b| a.to_ascii_lowercase().cmp(&b.to_ascii_lowercase())));
-    let policies = Policies { distinct_keys: true, ..Policies::default() };
+    fold(&mut options);
     set_filter_policy(&mut options, &policies).unwrap();
     let (_directory, db) = open(&options);
     db.put("Apple", "red").unwrap();
@@ -187,33 +193,63 @@ fn a_false_statement_denies_a_stored_key() {
 #[test]
 fn keys_of_different_bytes_that_are_equal_are_found_by_their_normal_form() {
     let mut options = fresh();
-    options.set_comparator("folded", Box::new(|a, b| a.to_ascii_lowercase().cmp(&b.to_ascii_lowercase())));
-    let lower = |key: &[u8], normal: &mut Vec<u8>| normal.extend(key.to_ascii_lowercase());
+    fold(&mut options);
     for name in ["", "a name", "name\0"] {
-        let refused = set_filter_policy_of_equal_keys(&mut options, &Policies::default(), name, lower).unwrap_err();
+        let refused = set_of_equal_keys(&mut options, name).unwrap_err();
         assert!(matches!(refused, Error::Refused { .. }), "{refused}");
     }
-    let filters = set_filter_policy_of_equal_keys(&mut options, &Policies::default(), "lower", lower).unwrap();
+    let filters = set_of_equal_keys(&mut options, "lower").unwrap();
     let (_directory, db) = open(&options);
-    assert_eq!(filters.in_use(&db).findings, []);
+    for filters in [&filters, &Filters::of(&db).unwrap()] {
+        assert_eq!(filters.in_use(&db).findings, []);
+        let mut other = options.clone();
+        other.set_comparator("reversed", Box::new(|a, b| b.cmp(a)));
+        assert_eq!(filters.findings(&other), [Finding::EqualKeys]);
+    }
     store(&db, 2_000);
     query(&db, 2_000);
     assert!((0..2_000).step_by(2).all(|i| db.get(key(i).to_ascii_uppercase()).unwrap().is_some()));
     assert!(options.get_ticker_count(Ticker::BloomFilterUseful) > 900);
 }
 
+/// No normal form helps where RocksDB itself hashes the bytes of keys: it denies equal ones, here without any policy.
+#[test]
+fn rocksdbs_own_hashes_of_keys_are_refused() {
+    let hash_index = |options: &mut Options| {
+        *options = with_table(|table| table.set_index_type(BlockBasedIndexType::HashSearch));
+        fold(options);
+    };
+    let hash_memtable = |options: &mut Options| {
+        let (bucket_count, height, branching_factor) = (1_000, 4, 4);
+        options.set_memtable_factory(MemtableFactory::HashSkipList { bucket_count, height, branching_factor });
+        options.set_allow_concurrent_memtable_write(false);
+    };
+    for change in [hash_in_memtables as fn(&mut Options), hash_memtable, hash_index] {
+        let mut options = fresh();
+        fold(&mut options);
+        let filters = set_of_equal_keys(&mut options.clone(), "lower").unwrap();
+        change(&mut options);
+        options.set_prefix_extractor(SliceTransform::create_fixed_prefix(1));
+        assert_eq!(set_of_equal_keys(&mut options, "lower").unwrap_err(), Error::Useless(vec![Finding::HashedBytes]));
+        let (_directory, db) = open(&options);
+        assert_eq!(filters.in_use(&db).findings, [Finding::NoPolicy, Finding::HashedBytes]);
+        (b'a'..=b'z').for_each(|key| db.put([key], b"value").unwrap());
+        let denied = || (b'A'..=b'Z').any(|key| db.get([key]).unwrap().is_none());
+        assert!(denied() || db.flush().is_ok_and(|()| denied()));
+    }
+}
+
 /// RocksDB takes partitioned filters without an index in two levels for whole ones, before their options can be seen.
 #[test]
 fn partitioned_filters_without_a_partitioned_index_are_whole_ones() {
     let num_filters = |two_levels: bool| {
-        let mut table = BlockBasedOptions::default();
-        table.set_partition_filters(true);
-        table.set_metadata_block_size(256);
-        if two_levels {
-            table.set_index_type(BlockBasedIndexType::TwoLevelIndexSearch);
-        }
-        let mut options = fresh();
-        options.set_block_based_table_factory(&table);
+        let mut options = with_table(|table| {
+            table.set_partition_filters(true);
+            table.set_metadata_block_size(256);
+            if two_levels {
+                table.set_index_type(BlockBasedIndexType::TwoLevelIndexSearch);
+            }
+        });
         let filters = set(&mut options).unwrap();
         let (_directory, db) = open(&options);
         store(&db, 4_000);
@@ -244,7 +280,6 @@ fn tables_from_before_have_no_filters_until_they_are_compacted() {
 #[test]
 fn a_verdict_needs_statistics() {
     let mut options = Options::default();
-    options.create_if_missing(true);
     let filters = set(&mut options).unwrap();
     assert_eq!(filters.verdict(&options).unwrap_err(), Error::NoStatistics);
     // A level without tickers counts no query.
@@ -270,10 +305,7 @@ fn copies_of_options_keep_their_policy() {
     set(&mut plain_options).unwrap_err();
     assert_eq!(filters.findings(&plain_options), [Finding::NotBlockBased]);
     // The settings of the table factory remain.
-    let mut table = BlockBasedOptions::default();
-    table.set_block_size(777);
-    let mut options = fresh();
-    options.set_block_based_table_factory(&table);
+    let mut options = with_table(|table| table.set_block_size(777));
     set(&mut options).unwrap();
     let directory = tempfile::tempdir().unwrap();
     let db = DB::open(&options, directory.path()).unwrap();
@@ -281,18 +313,13 @@ fn copies_of_options_keep_their_policy() {
     let file = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().path());
     let file = file.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("OPTIONS")).max().unwrap();
     let text = fs::read_to_string(file).unwrap();
-    assert!(
-        text.contains("  block_size=777") && text.contains("  filter_policy=filterblock:blocked:10/ribbon:10"),
-        "{text}"
-    );
+    assert!(text.contains("  block_size=777"), "{text}");
+    assert!(text.contains("  filter_policy=filterblock:blocked:10/ribbon:10"), "{text}");
 }
 
 #[test]
 fn iterators_in_total_order_do_not_query_filters_of_prefixes() {
-    let mut options = fresh();
-    let mut table = BlockBasedOptions::default();
-    table.set_whole_key_filtering(false);
-    options.set_block_based_table_factory(&table);
+    let mut options = with_table(|table| table.set_whole_key_filtering(false));
     // Of the keys of `store`, all but the last digit.
     options.set_prefix_extractor(SliceTransform::create_fixed_prefix(11));
     let filters = set(&mut options).unwrap();
@@ -322,10 +349,7 @@ fn iterators_in_total_order_do_not_query_filters_of_prefixes() {
 #[test]
 fn a_damaged_filter_is_counted_and_matches_everything() {
     let directory = tempfile::tempdir().unwrap();
-    let mut table = BlockBasedOptions::default();
-    table.set_checksum_type(ChecksumType::NoChecksum);
-    let mut options = fresh();
-    options.set_block_based_table_factory(&table);
+    let mut options = with_table(|table| table.set_checksum_type(ChecksumType::NoChecksum));
     let filters = set(&mut options).unwrap();
     store(&DB::open(&options, directory.path()).unwrap(), 2_000);
     let files = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().path());

@@ -52,10 +52,17 @@ impl Loaded<'_> {
         Box::new(move |key| probe_entries(purpose, transform, key, ask))
     }
 
-    /// Returns whether the filter may contain a hash that is in no partition: the `i`th of many, spread over the
-    /// partitions.
-    pub(crate) fn may_contain_absent(&self, i: u64, hash: KeyHash) -> bool {
-        let block = &self.blocks[(i % self.blocks.len() as u64) as usize];
-        block.as_ref().is_none_or(|filter| filter.may_contain_hash(hash))
+    /// Returns how many of the first `num` hashes, which are in no partition, pass. A usable partition is asked for a share
+    /// by its number of entries, as the predicted rate counts it.
+    pub(crate) fn num_absent_passing(&self, num: u64, hash: impl Fn(u64) -> KeyHash) -> u64 {
+        let blocks = || self.blocks.iter().flatten();
+        let total = blocks().map(|block| u128::from(block.num_entries())).sum::<u128>().max(1);
+        let (mut asked, mut entries) = (0, 0);
+        let of_block = |block: &BlockRef<'_>| {
+            entries += u128::from(block.num_entries());
+            let first = std::mem::replace(&mut asked, (u128::from(num) * entries / total) as u64);
+            (first..asked).filter(|&i| block.may_contain_hash(hash(i))).count() as u64
+        };
+        blocks().map(of_block).sum()
     }
 }

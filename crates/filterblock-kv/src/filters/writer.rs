@@ -155,10 +155,7 @@ impl FilterWriter {
             let is_closed = |partitioned: &mut Partitioned<Ranges>| {
                 partitioned.add(|builder, pages| builder.add_key(key.row, |block| append(pages, block)))
             };
-            match partitioned.as_mut().is_some_and(is_closed) {
-                true => builder.clear(),
-                false => builder.add_key(key.row),
-            }
+            if partitioned.as_mut().is_some_and(is_closed) { builder.clear() } else { builder.add_key(key.row) }
         }
         for filter in &mut self.filters {
             let is_repeated = filter.purpose != Purpose::RowColumn && !is_new_row;

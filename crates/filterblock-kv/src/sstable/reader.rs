@@ -115,10 +115,7 @@ impl TableReader {
     /// a footer, so a greater one would be taken for later than writes to come, and a merged table might not open.
     #[inline]
     pub(super) fn check_seq(&self, block: usize, seq: u64) -> Result<(), Error> {
-        match self.footer.covers(seq) {
-            true => Ok(()),
-            false => Err(self.seq_not_covered(block, seq)),
-        }
+        if self.footer.covers(seq) { Ok(()) } else { Err(self.seq_not_covered(block, seq)) }
     }
 
     #[cold]

@@ -155,8 +155,7 @@ fn verify_table(table: &Arc<Table>, unreadable: &mut Vec<UnreadableRows>) -> Res
     let mut filters = Vec::new();
     for (filter, Probes { asked, denied }) in loaded.iter().zip(walk.probes) {
         let stats = filter.filter.stored_stats;
-        let false_positives =
-            (0..absent_asked).filter(|&i| filter.may_contain_absent(i, random_hash(i))).count() as u64;
+        let false_positives = filter.num_absent_passing(absent_asked, random_hash);
         filters.push(FilterVerification {
             purpose: stats.purpose,
             kind: stats.kind,

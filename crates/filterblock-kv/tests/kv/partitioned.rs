@@ -88,8 +88,7 @@ fn partitioned_filters_answer_as_whole_ones() {
                 assert!(filter.present_asked >= u64::from(NUM_ROWS));
                 let (observed, predicted) =
                     (filter.false_positives as f64, filter.predicted_fpr * filter.absent_asked as f64);
-                let bound = 6.0 * predicted.sqrt() + predicted / 5.0;
-                assert!((observed - predicted).abs() < bound, "{observed} {predicted}");
+                assert!((observed - predicted).abs() < 4.0 * predicted.sqrt(), "{observed} {predicted}");
             }
             let stats = &store.stats().tables[0];
             assert_eq!(stats.filters.iter().map(|filter| filter.bytes).sum::<u64>(), stats.filter_bytes);

@@ -2,7 +2,6 @@
 //! frame, in partitions and as a range filter, or is refused for what only the keys show: bytes that are too few for
 //! them, keys that are not integers.
 
-use crate::ranges::partitions;
 use crate::*;
 use testkit::harness;
 use testkit::policies::{self, num_keys};
@@ -143,15 +142,14 @@ fn build_ranges(policy: RangePolicy, limit: u64, keys: &[Vec<u8>]) -> bool {
     // The plan is for bits, and some bytes of them are not yet known.
     let most = policy.expected_block_len(num_keys) + common_len + 64;
     assert!(block.len() as u64 <= most, "{policy}, {num_keys} keys: {} of {most} bytes", block.len());
-    let [file, index] = partitions(policy, limit, keys, 0);
-    let partitioned = PartitionedRangeFilter::open(&index[..], OpenOptions::new()).expect("intact");
+    let stored = harness::ranges(0, policy, PartitionLimit::Entries(limit), keys);
+    let partitioned = PartitionedRangeFilter::open(&stored.index[..], OpenOptions::new()).expect("intact");
     for key in keys {
         for query in
             [Query::Key(key), Query::Prefix(&key[..key.len() / 2]), Query::range(..=&key[..]), Query::range(&key[..]..)]
         {
             assert!(filter.may_match(query), "{policy}: {query:?} denied");
-            let load = |at: PartitionHandle| Ok::<_, Infallible>(&file[at.offset as usize..][..at.len as usize]);
-            assert_eq!(partitioned.may_match(query, load), Ok(true), "{policy}: {query:?} denied");
+            assert_eq!(partitioned.may_match(query, |at| stored.load(at)), Ok(true), "{policy}: {query:?} denied");
         }
     }
     false

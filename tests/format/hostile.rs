@@ -4,13 +4,7 @@
 
 use crate::oracle::{Golomb, remap, set_seed};
 use crate::*;
-
-/// The inverse of `mix`.
-fn unmix(mut z: u64) -> u64 {
-    z = (z ^ (z >> 33)).wrapping_mul(0x9cb4_b2f8_1293_37db);
-    z = (z ^ (z >> 33)).wrapping_mul(0x4f74_430c_22a5_4005);
-    z ^ (z >> 33)
-}
+use testkit::rules::unmix;
 
 /// Names and members of sets of `count` hashes; the member of a number beyond `count` is absent.
 type Shape = (&'static str, fn(u64, u64) -> u64);

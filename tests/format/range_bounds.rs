@@ -2,7 +2,7 @@
 
 use crate::golden::keys_in;
 use crate::integer_oracle::are_in;
-use crate::ranges::{Key, block, partitions};
+use crate::ranges::{Key, block};
 use crate::*;
 use filterblock::range;
 use filterblock::range::probe_tables;
@@ -18,7 +18,7 @@ fn filter_of(policy: RangePolicy, keys: &[Key]) -> RangeFilter<Vec<u8>> {
 }
 
 fn partitions_of(policy: RangePolicy, keys: &[Key]) -> Partitioned {
-    let [_, index] = partitions(policy, 30, keys, 0);
+    let index = testkit::harness::ranges(0, policy, PartitionLimit::Entries(30), keys).index;
     PartitionedRangeFilter::open(index, OpenOptions::new()).expect("intact")
 }
 

@@ -1,8 +1,9 @@
 //! The format's chapter on ranges: its vectors against the library.
 
-use crate::ranges::{block, partitions};
+use crate::ranges::block;
 use crate::spec::compare;
 use crate::*;
+use testkit::harness::{self, Stored};
 
 type Range = (Bound<&'static str>, Bound<&'static str>);
 type Bytes<'a> = &'a [u8];
@@ -155,7 +156,8 @@ fn limits() -> Vec<String> {
 #[test]
 fn partition_vectors() {
     let policy = RangePolicy::with_bits_per_key(192.0).expect("legal");
-    let [file, index] = partitions(policy, 2, &["ant", "ape", "apple", "bat", "bee", "cat"], 1);
+    let keys = ["ant", "ape", "apple", "bat", "bee", "cat"];
+    let Stored { file, index } = harness::ranges(1, policy, PartitionLimit::Entries(2), keys);
     let filter = PartitionedRangeFilter::open(&index[..], OpenOptions::new().with_context(1)).expect("just written");
     let mut lines = vec![format!("index {}", hex(&index))];
     let bytes = |partition: PartitionHandle| &file[partition.offset as usize..][..partition.len as usize];

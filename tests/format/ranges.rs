@@ -8,6 +8,7 @@ use crate::range_oracle::Ranges;
 use crate::*;
 use filterblock::BlockKind;
 use std::ops::RangeBounds;
+use testkit::harness::{self, Stored};
 use testkit::random::Random;
 
 pub type Key = Vec<u8>;
@@ -42,20 +43,6 @@ pub fn block(policy: RangePolicy, keys: impl IntoIterator<Item = impl AsRef<[u8]
     let mut builder = RangeFilterBuilder::new(policy);
     keys.into_iter().for_each(|key| builder.add_key(key.as_ref()));
     builder.set_context(context).allow_empty().finish().expect("a filter")
-}
-
-/// Partitions of up to `limit` keys, and their index.
-pub fn partitions<K: AsRef<[u8]>>(policy: RangePolicy, limit: u64, keys: &[K], context: u64) -> [Vec<u8>; 2] {
-    let mut builder = PartitionedRangeFilterBuilder::new(&policy, PartitionLimit::Entries(limit)).expect("legal");
-    builder.set_context(context).allow_empty();
-    let mut file = Vec::new();
-    let mut store = |block: &[u8]| {
-        file.extend_from_slice(block);
-        Ok::<_, Infallible>((file.len() - block.len()) as u64)
-    };
-    keys.iter().for_each(|key| builder.add_key(key.as_ref(), &mut store).expect("in order"));
-    let index = builder.finish(&mut store).expect("an index");
-    [file, index]
 }
 
 pub fn built(keys: &[Key], bits: f64) -> Vec<u8> {
@@ -353,7 +340,8 @@ fn golden_filters(entries: &Path) -> Vec<Golden> {
     });
     let partitioned = PARTITIONED.into_iter().map(|(name, of, policy)| {
         let keys = sorted(keys(of));
-        let [file, index] = partitions(policy.parse().expect("legal"), 150, &keys, 7);
+        let Stored { file, index } =
+            harness::ranges(7, policy.parse().expect("legal"), PartitionLimit::Entries(150), &keys);
         Golden { name: name.into(), keys, context: 7, files: vec![("partitions", file), ("index", index)] }
     });
     blocks.chain(partitioned).collect()

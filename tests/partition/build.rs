@@ -218,17 +218,9 @@ fn the_context_is_fixed_when_the_first_partition_is_closed() {
     for at in 0..3 {
         assert_eq!(build(2, at).expect("not late").open(2).num_entries(), 6);
     }
-    let mut builder =
-        PartitionedFilterBuilder::new(&exact(KeyTransform::WholeKey), PartitionLimit::Entries(1)).expect("legal");
-    builder.set_context(1);
-    let mut file = Vec::new();
-    let mut store = |block: &[u8]| {
-        file.extend_from_slice(block);
-        Ok::<_, Infallible>((file.len() - block.len()) as u64)
-    };
-    builder.add_key(b"a", &mut store).expect("the first");
-    builder.add_key(b"b", &mut store).expect("in order");
-    builder.set_context(2);
-    let error = builder.finish(&mut store).unwrap_err();
+    let mut writer = Writer::new(exact(KeyTransform::WholeKey), PartitionLimit::Entries(1), 1);
+    [b"a", b"b"].into_iter().for_each(|key| writer.key(key).expect("in order"));
+    writer.builder.set_context(2);
+    let error = writer.finish().unwrap_err();
     assert_eq!(error, PartitionBuildError::LateContext { num_partitions: 1 });
 }

@@ -1,8 +1,7 @@
 //! Partitions that are kept opened: they answer as their bytes do, whatever holds them, and never for another partition.
 
-use crate::harness::{Stored, Writer, exact};
+use crate::harness::{self, Stored, Writer, exact};
 use crate::material::sized;
-use crate::ranges::build;
 use filterblock::partition::{
     Filter, OpenedPartition, PartitionError, PartitionHandle, PartitionLimit, PartitionedFilter, PartitionedRangeFilter,
 };
@@ -175,7 +174,7 @@ fn an_index_that_is_opened_again_takes_kept_partitions() {
 fn opened_partitions_of_ranges_answer_as_their_bytes_do() {
     let (policy, keys): (RangePolicy, Vec<_>) =
         ("range:16".parse().expect("legal"), (0..NUM_KEYS).map(|i| key(2 * i)).collect());
-    let [ours, theirs] = [8, 9].map(|context| build(context, policy, PartitionLimit::Entries(100), &keys));
+    let [ours, theirs] = [8, 9].map(|context| harness::ranges(context, policy, PartitionLimit::Entries(100), &keys));
     let [filter, others] = [(&ours, 8), (&theirs, 9)].map(|(stored, context)| {
         let options = OpenOptions::new().with_context(context);
         PartitionedRangeFilter::open(&stored.index[..], options).expect("a sound index")

@@ -1,13 +1,10 @@
 //! Partitioned range filters: every set of short keys and every range of them, against a plain search; damage; misuse.
 
 use crate::assembled::repair;
-use crate::harness::{Stored, Writer, exact, strings, subset};
-use filterblock::partition::{
-    Lookup, PartitionError, PartitionLimit, PartitionedFilter, PartitionedRangeFilter, PartitionedRangeFilterBuilder,
-};
+use crate::harness::{self, Stored, Writer, exact, strings, subset};
+use filterblock::partition::{Lookup, PartitionError, PartitionLimit, PartitionedFilter, PartitionedRangeFilter};
 use filterblock::range::RangePolicy;
 use filterblock::{DecodeError, KeyTransform, OpenOptions, Query};
-use std::convert::Infallible;
 use std::ops::Bound::{Excluded, Included, Unbounded};
 use std::ops::RangeBounds;
 
@@ -16,24 +13,6 @@ const CONTEXT: u64 = 7;
 /// A policy that tells all short keys apart.
 fn long() -> RangePolicy {
     RangePolicy::with_bits_per_key(200.0).expect("legal")
-}
-
-pub fn build<'k>(
-    context: u64,
-    policy: RangePolicy,
-    limit: PartitionLimit,
-    keys: impl IntoIterator<Item = &'k Vec<u8>>,
-) -> Stored {
-    let mut builder = PartitionedRangeFilterBuilder::new(&policy, limit).expect("legal");
-    builder.set_context(context).allow_empty();
-    let mut file = Vec::new();
-    let mut store = |block: &[u8]| {
-        file.extend_from_slice(block);
-        Ok::<_, Infallible>((file.len() - block.len()) as u64)
-    };
-    keys.into_iter().for_each(|key| builder.add_key(key, &mut store).expect("in order"));
-    let index = builder.finish(&mut store).expect("an index");
-    Stored { file, index }
 }
 
 fn open(stored: &Stored) -> PartitionedRangeFilter<&[u8]> {
@@ -96,7 +75,7 @@ fn every_range_of_every_set_of_short_keys() {
         for set in 0..1 << all.len() {
             let keys: Vec<_> = subset(&all, set).collect();
             for entries in 1..=3 {
-                let stored = build(CONTEXT, long(), PartitionLimit::Entries(entries), keys.iter().copied());
+                let stored = harness::ranges(CONTEXT, long(), PartitionLimit::Entries(entries), keys.iter().copied());
                 let filter = open(&stored);
                 for query in &queries {
                     denied += u64::from(check(&stored, &filter, &keys, *query));
@@ -117,7 +96,8 @@ fn partitions_of_many_keys() {
         (0..20_000).map(|i| format!("site{:03}/page{:05}", i / 200, i * 7 % 1_400).into_bytes()).collect();
     let mut keys: Vec<_> = keys.iter().collect();
     keys.sort();
-    let stored = build(CONTEXT, "range:20".parse().expect("legal"), PartitionLimit::Bytes(1024), keys.iter().copied());
+    let stored =
+        harness::ranges(CONTEXT, "range:20".parse().expect("legal"), PartitionLimit::Bytes(1024), keys.iter().copied());
     let filter = open(&stored);
     assert!((40..=60).contains(&filter.partitions().len()), "{}", filter.partitions().len());
     assert_eq!(filter.num_entries(), 20_000);
@@ -135,7 +115,7 @@ fn partitions_of_many_keys() {
 #[test]
 fn what_is_damaged_or_of_another_kind_is_an_error() {
     let keys: Vec<_> = (0..30u8).map(|i| vec![i, 1]).collect();
-    let stored = build(CONTEXT, long(), PartitionLimit::Entries(10), &keys);
+    let stored = harness::ranges(CONTEXT, long(), PartitionLimit::Entries(10), &keys);
     for at in 0..stored.file.len() {
         let mut damaged = stored.clone();
         damaged.file[at] ^= 1;
@@ -158,7 +138,7 @@ fn an_index_of_the_other_family_is_refused() {
     let keys: Vec<_> = (0..30u8).map(|i| vec![i, 1]).collect();
     let options = || OpenOptions::new().with_context(CONTEXT);
     for keys in [&keys[..], &[]] {
-        let ranges = build(CONTEXT, long(), PartitionLimit::Entries(10), keys);
+        let ranges = harness::ranges(CONTEXT, long(), PartitionLimit::Entries(10), keys);
         let mut writer = Writer::new(exact(KeyTransform::WholeKey).with_seed(0), PartitionLimit::Entries(10), CONTEXT);
         keys.iter().for_each(|key| writer.key(key).expect("in order"));
         let points = writer.finish_any().expect("an index");

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
+from functools import partial
 from typing import Any, Callable, Optional
 
 import filterblock as fb
@@ -117,20 +118,16 @@ def reply_to(request: dict[str, Any]) -> dict[str, Any]:
     transform = tuple(request["transform"]) if "transform" in request else None
     reply: dict[str, Any] = {"class": "ok"}
     try:
-        if request["frame"] == "index":
-            index = partitioned.open_index(data, context, hasher, transform)
-            file = bytes.fromhex(request["partitions"])
-            reply["num_entries"] = hex(index.num_entries)
-            reply["partitions"] = [class_of_opened(index.open_partition, *each) for each in
-                                   enumerate(partitions_of(index, request))]
-            reply["answers"] = "".join("m" if maybe_in_partition(index, file, query) else "n" for query in queries)
-            return reply
-        if request["frame"] == "range-index":
-            index = range_partitions.open_index(data, context)
-            blocks = partitions_of(index, request)
-            reply["partitions"] = [class_of_opened(range_partitions.open_partition, index, *each) for each in
-                                   enumerate(blocks)]
-            answers = (range_partitions.may_contain(index, *range_of(query), blocks.__getitem__) for query in queries)
+        if request["frame"] in ("index", "range-index"):
+            if request["frame"] == "index":
+                index, file = partitioned.open_index(data, context, hasher, transform), bytes.fromhex(request["partitions"])
+                open_partition: Callable[..., Any] = index.open_partition
+                answers = (maybe_in_partition(index, file, query) for query in queries)
+            else:
+                index = range_partitions.open_index(data, context)
+                open_partition, load = partial(range_partitions.open_partition, index), partitions_of(index, request).__getitem__
+                answers = (range_partitions.may_contain(index, *range_of(query), load) for query in queries)
+            reply["partitions"] = [class_of_opened(open_partition, *each) for each in enumerate(partitions_of(index, request))]
             reply["num_entries"] = hex(index.num_entries)
             reply["answers"] = "".join("m" if answer else "n" for answer in answers)
             return reply

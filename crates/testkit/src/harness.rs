@@ -3,7 +3,9 @@
 use crate::material::sized;
 use filterblock::partition::{
     PartitionBuildError, PartitionError, PartitionHandle, PartitionLimit, PartitionedFilter, PartitionedFilterBuilder,
+    PartitionedRangeFilterBuilder,
 };
+use filterblock::range::RangePolicy;
 use filterblock::{CustomTransform, FilterKind, FilterPolicy, KeyTransform, OpenOptions};
 use std::convert::Infallible;
 
@@ -55,6 +57,21 @@ impl Writer {
         let index = self.builder.finish(|block| append(&mut self.file, block))?;
         Ok(Stored { file: self.file, index })
     }
+}
+
+/// A partitioned range filter, of keys of which there may be none.
+pub fn ranges(
+    context: u64,
+    policy: RangePolicy,
+    limit: PartitionLimit,
+    keys: impl IntoIterator<Item = impl AsRef<[u8]>>,
+) -> Stored {
+    let mut builder = PartitionedRangeFilterBuilder::new(&policy, limit).expect("legal");
+    let mut file = Vec::new();
+    builder.set_context(context).allow_empty();
+    keys.into_iter().for_each(|key| builder.add_key(key.as_ref(), |block| append(&mut file, block)).expect("in order"));
+    let index = builder.finish(|block| append(&mut file, block)).expect("an index");
+    Stored { file, index }
 }
 
 fn append(file: &mut Vec<u8>, block: &[u8]) -> Result<u64, Infallible> {

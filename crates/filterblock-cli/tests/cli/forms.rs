@@ -1,8 +1,9 @@
 //! Filters of other entries than whole keys, and compact frames.
 
 use crate::*;
-use filterblock::partition::{PartitionLimit, PartitionedFilterBuilder};
+use filterblock::partition::PartitionLimit;
 use std::fmt::Write as _;
+use testkit::harness::{Stored, Writer};
 
 /// Two columns for each of 100 rows.
 fn cells() -> String {
@@ -204,14 +205,9 @@ fn a_partitioned_filter_in_one_file_is_queried_shown_and_verified() {
 fn a_partitioned_filter_answers_for_prefixes() {
     for transform in ["prefix:6", "whole-key+prefix:6", "delimited:/"] {
         let policy: FilterPolicy = format!("golomb:fpr=0.000001,seed=1,transform={transform}").parse().unwrap();
-        let mut builder = PartitionedFilterBuilder::new(&policy, PartitionLimit::Entries(100)).unwrap();
-        let mut file = Vec::new();
-        let mut store = |block: &[u8]| {
-            file.extend_from_slice(block);
-            Ok::<_, std::convert::Infallible>((file.len() - block.len()) as u64)
-        };
-        (0..1000).for_each(|key| builder.add_key(format!("{key:06}/x").as_bytes(), &mut store).unwrap());
-        let index = builder.finish(&mut store).unwrap();
+        let mut writer = Writer::new(policy, PartitionLimit::Entries(100), 0);
+        (0..1000).for_each(|key| writer.key(format!("{key:06}/x").as_bytes()).unwrap());
+        let Stored { mut file, index } = writer.finish().unwrap();
         let place = Place::new();
         place.write("p.fb", [&file[..], &index].concat());
         assert!(place.json(0, "inspect p.fb --json")["num_partitions"].as_u64() > Some(5));

@@ -54,12 +54,25 @@ pub fn builder() -> SetBuilder {
 }
 
 pub fn add(builder: &mut SetBuilder<impl Read + Write + Seek>, tables: &[Table]) {
+    add_some(builder, tables, || true);
+}
+
+/// The files of which `has_words` says so have the column of words.
+pub fn add_some<F: Read + Write + Seek>(
+    builder: &mut SetBuilder<F>,
+    tables: &[Table],
+    mut has_words: impl FnMut() -> bool,
+) {
     for table in tables {
         let mut file = builder.file(&table.name, table.identity).expect("a new file");
         table.ids.iter().for_each(|&id| assert!(file.add(0, Value::Int(id))));
         table.words.iter().for_each(|word| assert!(file.add(1, Value::Text(word))));
         file.allow_empty(0);
-        file.allow_empty(1);
+        if has_words() {
+            file.allow_empty(1)
+        } else {
+            file.give_up(1)
+        };
         file.finish().expect("a file in memory");
     }
 }

@@ -4,7 +4,7 @@
 //! `cargo test --release -p filterblock-set -- --ignored --nocapture second_reader`. `FILTERBLOCK_PYTHON` is the
 //! interpreter. The same number gives the same set.
 
-use crate::sample::COLUMNS;
+use crate::sample::{COLUMNS, add_some};
 use crate::*;
 use filterblock_set::{Shape, Sizing};
 use serde_json::{Value as Json, json};
@@ -29,12 +29,12 @@ fn set(numbers: &mut Random, hasher: Option<&KeyHasher>, tables: &[Table]) -> Ve
     let builder = || SetBuilder::new(hasher.unwrap_or(&KeyHasher::new(0)), &columns).expect("a builder");
     let mut of_first = builder();
     let (first, second) = tables.split_at(numbers.index(tables.len() + 1));
-    add(numbers, &mut of_first, first);
+    add_some(&mut of_first, first, || numbers.index(4) > 0);
     of_first.allow_empty();
     let mut bytes = finish(of_first);
     if !second.is_empty() {
         let (mut of_second, mut more) = (builder(), Vec::new());
-        add(numbers, &mut of_second, second);
+        add_some(&mut of_second, second, || numbers.index(4) > 0);
         let Ok(Opening::Ready(old)) = FilterSet::open(bytes.len() as u64, &bytes, hasher) else {
             panic!("just written");
         };
@@ -49,20 +49,6 @@ fn set(numbers: &mut Random, hasher: Option<&KeyHasher>, tables: &[Table]) -> Ve
         bytes.extend(more);
     }
     bytes
-}
-
-fn add(numbers: &mut Random, builder: &mut SetBuilder, tables: &[Table]) {
-    for table in tables {
-        let mut file = builder.file(&table.name, table.identity).expect("a new file");
-        table.ids.iter().for_each(|&id| assert!(file.add(0, Value::Int(id))));
-        table.words.iter().for_each(|word| assert!(file.add(1, Value::Text(word))));
-        file.allow_empty(0);
-        match numbers.index(4) {
-            0 => file.give_up(1),
-            _ => file.allow_empty(1),
-        }
-        file.finish().expect("blocks");
-    }
 }
 
 /// A change of `bytes`, of a kind that disks, networks and programs make.
@@ -152,13 +138,8 @@ fn request(number: u64) -> (Json, Json) {
 #[ignore = "needs Python with the package xxhash; see .ci/run"]
 fn a_second_reader_agrees_on_sets() {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let python = std::env::var("FILTERBLOCK_PYTHON").unwrap_or_else(|_| "python3".into());
-    let mut command = Command::new(python);
+    let mut command = Command::new(std::env::var("FILTERBLOCK_PYTHON").unwrap_or_else(|_| "python3".into()));
     command.current_dir(root.join("tests/second_reader")).args(["-B", "sets.py"]);
-    let document = root.join("format").canonicalize().expect("the document");
-    let mut vectors = Command::new(command.get_program());
-    vectors.current_dir(root.join("tests/second_reader")).args(["-B", "sets.py", "vectors"]).arg(document);
-    assert!(vectors.status().expect("python3 runs").success());
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("python3 runs");
     let mut requests = child.stdin.take().expect("a pipe");
     let mut replies = BufReader::new(child.stdout.take().expect("a pipe"));
@@ -176,6 +157,8 @@ fn a_second_reader_agrees_on_sets() {
     }
     drop(requests);
     assert!(child.wait().expect("an end").success());
+    let document = root.join("format").canonicalize().expect("the document");
+    assert!(command.arg("vectors").arg(document).status().expect("python3 runs").success());
     println!("counted: {SETS} filter sets, {opened} opened, {denied} files denied and {maybe} maybe, by both readers");
     assert!(opened > 7000 && denied > 200_000 && maybe > 200_000);
 }

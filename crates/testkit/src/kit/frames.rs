@@ -4,6 +4,7 @@ use crate::assembled::{Header, Shape, raw_block, repair};
 use crate::material::rate_limits;
 use crate::oracle::{int, mix};
 use crate::random::Random;
+use crate::rules::unmix;
 use crate::trailers;
 use filterblock::{
     CompactFrameReader, CustomTransform, EntryHasher, FilterBlockBuilder, FilterBlockReader, FilterKind, FilterPolicy,
@@ -310,7 +311,8 @@ fn damage_block(random: &mut Random, frame: &mut Frame) {
             repair(bytes, *context);
         }
         8 => *context = random.pick(&[0, *context ^ 1, !*context]),
-        9 => *context = same_low_half(*context, random.next()),
+        // Of which the mix has the same low half: `crc` passes under it.
+        9 => *context = unmix(mix(*context) ^ (random.next() << 32)),
         10 => frame.hash = random.one_in(3).then(|| Hash::random(random)),
         11 => frame.transform = Some(transform(random)),
         12 | 13 => {
@@ -333,9 +335,7 @@ fn damage_block(random: &mut Random, frame: &mut Frame) {
             repair(bytes, *context);
         }
         _ => match random.below(4) {
-            0 => {
-                *bytes = MAGIC.iter().copied().chain(random.bytes(100)).collect();
-            }
+            0 => *bytes = MAGIC.iter().copied().chain(random.bytes(100)).collect(),
             1 => {
                 flip_bits(random, bytes);
                 *context = !*context;
@@ -343,14 +343,6 @@ fn damage_block(random: &mut Random, frame: &mut Frame) {
             _ => *bytes = wrapping(random, *context),
         },
     }
-}
-
-/// Another context whose mix has the same low half: `crc` passes under it.
-fn same_low_half(context: u64, random: u64) -> u64 {
-    let mut z = mix(context) ^ (random << 32);
-    z = (z ^ (z >> 33)).wrapping_mul(0x9cb4_b2f8_1293_37db);
-    z = (z ^ (z >> 33)).wrapping_mul(0x4f74_430c_22a5_4005);
-    z ^ (z >> 33)
 }
 
 /// A golomb block with long runs of zeros under the widest remainders: its values exceed 64 bits.

@@ -2,14 +2,14 @@
 
 use super::Expected;
 use crate::assembled::{put, repair};
+use crate::harness::{self, Stored};
 use crate::material::hex;
 use crate::random::Random;
 use filterblock::OpenOptions;
-use filterblock::partition::{PartitionLimit, PartitionedRangeFilter, PartitionedRangeFilterBuilder};
+use filterblock::partition::{PartitionLimit, PartitionedRangeFilter};
 use filterblock::range::{RangeFilterBuilder, RangePolicy};
 use serde_json::json;
 use std::collections::BTreeSet;
-use std::convert::Infallible;
 use std::ops::Bound::{self, Excluded, Included, Unbounded};
 use std::ops::RangeBounds as _;
 
@@ -184,16 +184,8 @@ pub fn expected_of_partitions(number: u64) -> Expected {
     let keys = keys(random, sort);
     let policy = RangePolicy::with_bits_per_key(2.0 + random.below(38) as f64).expect("2 to 40");
     let limit = PartitionLimit::Entries(1 + random.below(40) * random.below(20));
-    let mut builder = PartitionedRangeFilterBuilder::new(&policy, limit).expect("legal");
     let context = if random.one_in(2) { random.next() } else { 0 };
-    builder.set_context(context).allow_empty();
-    let mut file = Vec::new();
-    let mut store = |block: &[u8]| {
-        file.extend_from_slice(block);
-        Ok::<_, Infallible>((file.len() - block.len()) as u64)
-    };
-    keys.iter().for_each(|key| builder.add_key(key, &mut store).expect("in order"));
-    let index = builder.finish(&mut store).expect("an index");
+    let Stored { mut file, index } = harness::ranges(context, policy, limit, &keys);
     let filter = PartitionedRangeFilter::open(&index[..], OpenOptions::new().with_context(context));
     let partitions: Vec<_> = filter.expect("just written").partitions().collect();
     if !partitions.is_empty() && random.one_in(3) {

@@ -5,20 +5,25 @@
 
 COMMAND is started once. It is given a request in a line of JSON, on its standard input, and must write a reply in a
 line of JSON to its standard output before it is given the next one. README.md, beside this file, describes both.
-Needs Python 3.9 and nothing else. Ends with 0 if no reply is wrong, with 1 if any is.
+Needs Python 3.9 and nothing else. Ends with 0 if the reader passes, with 1 if it does not.
 """
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
+import threading
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any, Optional
 
 KIT = "1.3"  # README.md states what it means
+DEADLINE = 60  # seconds that a reply, or the reader's end, may take
+FRAMES = {"block", "compact", "index", "range", "range-index", "set"}
 KINDS = ("", "bloom", "blocked", "golomb", "ribbon", "fuse")
 REFUSED = ("damaged", "newer", "mismatch")
 ALWAYS = ("class", "answers")
@@ -37,9 +42,10 @@ def fault(expected: dict[str, Any], reply: dict[str, Any], every_field: bool, co
             continue
         wanted, got = expected[field], reply.get(field)
         if field == "answers" and isinstance(got, str) and len(got) == len(wanted):
-            counts["queries that the reader does not have"] += 0 if every_field else got.count("-")
+            left = 0 if every_field else got.count("-")
             same = all(g == w or g == "-" and not every_field for g, w in zip(got, wanted))
-            counts["answers"] += len(wanted)
+            counts["answers"] += len(wanted) - left
+            counts["queries that the reader does not have"] += left
         else:
             same = value(got) == value(wanted)
             counts[field] += 1
@@ -61,9 +67,9 @@ def is_beyond(request: dict[str, Any], options: argparse.Namespace) -> bool:
 def judge(case: dict[str, Any], reply: dict[str, Any], options: argparse.Namespace, counts: Counter[str]) -> Optional[str]:
     expected, every_field = case["reply"], options.every_field
     if is_beyond(case["request"], options):
-        answers = reply.get("answers", "") if reply.get("class") == "ok" else ""
-        if reply.get("class") in (REFUSED if options.level else ("newer",)) or reply.get("class") == "ok" and (
-                len(answers) == len(case["request"].get("queries", [])) and set(answers) <= {"m", "-"}):
+        answers, num_queries = reply.get("answers") or "", len(case["request"].get("queries", []))
+        is_maybe = isinstance(answers, str) and len(answers) == num_queries and set(answers) <= {"m", "-"}
+        if reply.get("class") in (REFUSED if options.level else ("newer",)) or reply.get("class") == "ok" and is_maybe:
             return None
     if options.level and expected["class"] in REFUSED:
         return None if reply.get("class") in REFUSED else f"opened, and {expected['class']} expected"
@@ -71,6 +77,15 @@ def judge(case: dict[str, Any], reply: dict[str, Any], options: argparse.Namespa
     if wrong and "or" in case and not every_field:
         return wrong if fault(case["or"], reply, every_field, Counter()) else None
     return wrong
+
+
+def uneven(request: dict[str, Any], reply: dict[str, Any], has: dict[tuple[str, str], bool]) -> Optional[str]:
+    """What a reader answers and leaves out by turns, though it has such queries or has not. `has` is of earlier cases."""
+    for query, answer in zip(request.get("queries", []), str(reply.get("answers", ""))):
+        name = query.split(":")[0]
+        if has.setdefault((request["frame"], name), answer != "-") != (answer != "-"):
+            return f"answers: {query[:100]!r} has {answer!r}; {name!r} of this frame must be answered always, or never"
+    return None
 
 
 def cases_of(options: argparse.Namespace) -> list[dict[str, Any]]:
@@ -92,16 +107,32 @@ def options_of(arguments: list[str]) -> argparse.Namespace:
         options.frames, options.kinds = options.frames or ["block"], options.kinds or ["blocked", "ribbon"]
     elif options.kinds:
         options.frames = options.frames or ["block", "compact"]
-    if not options.command or not set(options.kinds) <= set(KINDS[1:]):
-        parser.error("a command, and known kinds")
+    if not options.command or not set(options.kinds) <= set(KINDS[1:]) or not set(options.frames) <= FRAMES:
+        parser.error("a command, and known kinds and frames")
     return options
+
+
+def watch(reader: subprocess.Popen[str], replies: list[str]) -> None:
+    """Ends reader and runner where no reply comes. Counts seconds in which this process runs."""
+    seen, seconds = 0, 0
+    while seconds < DEADLINE:
+        time.sleep(1)
+        seen, seconds = len(replies), seconds + 1 if len(replies) == seen else 0
+    print(f"after {seen} replies: no reply, or no end, within {DEADLINE} seconds", flush=True)
+    reader.kill()
+    os._exit(1)
 
 
 def main(arguments: list[str]) -> int:
     options = options_of(arguments)
-    command, cases, counts, wrong = options.command, cases_of(options), Counter[str](), 0
-    reader = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    cases, counts, wrong = cases_of(options), Counter[str](), 0
+    if not cases:
+        sys.exit("no cases: those files have none of those frames")
+    reader = subprocess.Popen(options.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert reader.stdin and reader.stdout
+    replies: list[str] = []
+    has: dict[tuple[str, str], bool] = {}
+    threading.Thread(target=watch, args=(reader, replies), daemon=True).start()
     for number, case in enumerate(cases, 1):
         name = f"{case['file']}, {case['name']}"
         try:
@@ -113,20 +144,31 @@ def main(arguments: list[str]) -> int:
         if not line:
             print(f"{name}: the reader ended, status {reader.wait()}; {len(cases) - number} cases are left")
             return 1
+        replies.append(line)
         try:
             reply = json.loads(line)
             found = judge(case, reply, options, counts) if isinstance(reply, dict) else f"not an object: {line[:200]}"
         except ValueError:
             found = f"not JSON: {line[:200]}"
+        if not found and not is_beyond(case["request"], options):
+            found = uneven(case["request"], reply, has)
         if found:
             wrong += 1
             if wrong <= 20:
                 print(f"{name}: {found}")
     reader.stdin.close()
-    reader.wait()
+    rest = reader.stdout.read(200)
+    if rest:
+        reader.kill()
+    status = reader.wait()
     compared = ", ".join(f"{count} {field}" for field, count in counts.items() if count)
     print(f"counted: kit {KIT}: {len(cases)} cases, {wrong} wrong; compared: {compared}")
-    return 1 if wrong else 0
+    none_compared = not counts["answers"] and any(case["reply"].get("answers") for case in cases)
+    for is_so, why in ((rest, f"after the last reply the reader wrote {rest!r}"),
+                       (none_compared, "no answer was compared"), (status, f"the reader ended with status {status}")):
+        if is_so:
+            print(why)
+    return 1 if wrong or rest or status or none_compared else 0
 
 
 if __name__ == "__main__":

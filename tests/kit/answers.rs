@@ -4,29 +4,25 @@ use crate::{library, vectors};
 use serde_json::Value;
 use std::path::PathBuf;
 
+pub fn directory() -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "tests", "conformance"].iter().collect()
+}
+
+/// The names of the kit's files.
+pub fn files() -> impl Iterator<Item = String> {
+    let entries = std::fs::read_dir(directory()).expect("the kit");
+    let names = entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("text"));
+    names.filter(|name| name.ends_with(".json"))
+}
+
 /// The cases of a file of the kit.
 pub fn of_file(name: &str) -> Vec<Value> {
-    let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "conformance", name].iter().collect();
-    let text = std::fs::read_to_string(path).expect("a file of the kit");
+    let text = std::fs::read_to_string(directory().join(name)).expect("a file of the kit");
     serde_json::from_str(&text).expect("a list in JSON")
 }
 
-pub const FILES: [&str; 11] = [
-    "kinds.json",
-    "golomb.json",
-    "keys.json",
-    "expected.json",
-    "refused.json",
-    "order.json",
-    "compact.json",
-    "partitioned.json",
-    "ranges.json",
-    "rows.json",
-    "sets.json",
-];
-
 pub fn all() -> Vec<Value> {
-    FILES.iter().flat_map(|name| of_file(name)).chain(vectors::cases()).collect()
+    files().flat_map(|name| of_file(&name)).chain(vectors::cases()).collect()
 }
 
 /// A reader's replies have each field of what is expected, with the same value, in frames that it has.

@@ -5,26 +5,20 @@ mod answers;
 mod document;
 mod precedence;
 
+use answers::directory;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::process::Command;
 use testkit::kit::{corpus, library, vectors};
 use testkit::{material, oracle, rules};
-
-fn directory() -> PathBuf {
-    [env!("CARGO_MANIFEST_DIR"), "tests", "conformance"].iter().collect()
-}
 
 /// A file is a list with a case in each line, and an answer for each query.
 #[test]
 fn the_files_are_lists_of_cases() {
     let (mut num_cases, mut num_answers, mut num_bytes) = (0, 0, 0);
-    let names = std::fs::read_dir(directory()).expect("the kit").map(|entry| entry.expect("an entry").file_name());
-    assert_eq!(names.filter(|name| name.to_string_lossy().ends_with(".json")).count(), answers::FILES.len());
-    for name in answers::FILES {
-        let text = std::fs::read_to_string(directory().join(name)).expect("a file of the kit");
-        let cases = answers::of_file(name);
+    for name in answers::files() {
+        let text = std::fs::read_to_string(directory().join(&name)).expect("a file of the kit");
+        let cases = answers::of_file(&name);
         assert_eq!(text.lines().count(), cases.len() + 2, "{name}");
         for case in cases {
             let count = |value: &Value| value.as_array().map_or(0, Vec::len);
@@ -68,12 +62,12 @@ fn a_corpus_has_all_sorts_of_frames() {
 fn the_second_reader_answers_the_kit() {
     let python = std::env::var("FILTERBLOCK_PYTHON").unwrap_or_else(|_| "python3".into());
     let file = concat!(env!("CARGO_TARGET_TMPDIR"), "/corpus.json");
-    let cases: Vec<_> = (0..400).map(|number| corpus::case(9, number)).collect();
+    // And the document's vectors, which are cases, too.
+    let of_document = vectors::cases();
+    println!("counted: {} frames of the document's vectors", of_document.len());
+    let cases: Vec<_> = (0..400).map(|number| corpus::case(9, number)).chain(of_document).collect();
     std::fs::write(file, serde_json::to_string(&cases).expect("JSON")).expect("a file");
     let reader = ["-B", "../second_reader/conformance.py"];
-    // A reader that denies whatever it is asked, and refuses nothing.
-    let denial = "import json\nwhile line := input():\n print(json.dumps({'class': 'ok', 'answers': 'n' * line.count(':'), \
-                  'kind': 'bloom'}), flush=True)";
     for (arguments, command, passes) in [
         (&["--every-field"][..], &reader[..], true),
         (&["--every-field", "--files", file], &reader, true),
@@ -81,18 +75,18 @@ fn the_second_reader_answers_the_kit() {
         (&["--level", "1"], &reader, true),
         (&["--level", "1"], &[reader[0], reader[1], "--level", "1"], true),
         (&["--kinds", "blocked,ribbon"], &[reader[0], reader[1], "--level", "1"], false),
-        (&["--level", "1"], &["-c", denial], false),
     ] {
-        let mut run = Command::new(&python);
-        run.args(["-B", "run.py"]).args(arguments).arg(&python).args(command).current_dir(directory());
-        let output = run.output().expect("python3 runs");
+        let run = [&["-B", "run.py"], arguments, &[&python], command].concat();
+        let output = Command::new(&python).args(run).current_dir(directory()).output().expect("python3 runs");
         let shown = String::from_utf8_lossy(&output.stdout);
         assert_eq!(output.status.success(), passes, "{arguments:?} {command:?}: {shown}");
         if arguments == ["--every-field"] {
             print!("{shown}");
         }
     }
-    let cases =
-        Command::new(&python).args(["-B", "../second_reader/cases.py", "--check"]).current_dir(directory()).status();
-    assert!(cases.expect("python3 runs").success(), "rows.json is what cases.py makes");
+    // The runner notices what is wrong, and rows.json is what cases.py makes.
+    for script in [&["../kit/runner.py"][..], &["../second_reader/cases.py", "--check"]] {
+        let status = Command::new(&python).arg("-B").args(script).current_dir(directory()).status();
+        assert!(status.expect("python3 runs").success(), "{script:?}");
+    }
 }

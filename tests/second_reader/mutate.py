@@ -1,10 +1,11 @@
 """Breaks the second reader in every way that a small set of rules knows, in one place and in two, makes its numbers too
-narrow (widths.py), and counts what the conformance kit notices.
+narrow (widths.py), and counts what the conformance kit notices: in every field, and by what a reader must reply.
 
     python3 mutate.py [--only WORDS] [--jobs N]
 
-Only what reads is broken, not what writes. survivors.txt lists what the kit does not notice, each with the reason:
-a mutant that is missing there, or listed and noticed, is an error. Needs Linux, Python 3.11 and the package xxhash.
+Only what reads is broken, not what writes. survivors.txt lists what the kit does not notice in any field, each with the
+reason: a mutant that is missing there, or listed and noticed, is an error. Needs Linux, Python 3.11 and the package
+xxhash.
 """
 from __future__ import annotations
 
@@ -12,7 +13,6 @@ import argparse
 import ast
 import copy
 import itertools
-import json
 import os
 import random
 import resource
@@ -28,15 +28,17 @@ from typing import Callable, Iterable, Iterator, Optional
 import widths
 
 HERE = Path(__file__).resolve().parent
-KIT = HERE.parent / "conformance"
+sys.path[:0] = [str(HERE), str(HERE.parent / "conformance")]
+import run  # noqa: E402
+
+REQUIRED, EVERY_FIELD = run.options_of(["reader"]), run.options_of(["--every-field", "reader"])
 # The modules that are broken, and the frames that judge them. Each module imports only those before it.
 FAMILIES = [
     (["kinds", "fuse", "ribbon", "filterblock"], ["block", "compact", "index"]),
     (["partitioned"], ["index", "range-index"]),
     (["integers", "cuts", "ranges", "range_partitions"], ["range", "range-index"]),
     (["sets"], ["set"])]
-MODULES = ["kinds", "fuse", "ribbon", "filterblock", "partitioned", "integers", "cuts", "ranges", "range_partitions",
-           "conformance", "sets"]
+MODULES = [*(module for family, _ in FAMILIES[:3] for module in family), "conformance", "sets"]
 WRITERS = {
     "build_bloom", "build_blocked", "build_golomb", "build_fuse", "build_ribbon", "build_payload", "take_away",
     "unknowns_of", "remapped_set", "set_seed_of", "fill", "Rows", "write_block", "write_compact", "rebuild",
@@ -47,7 +49,8 @@ WRITERS = {
     "is_as_document", "sets.reply_to", "reply_in_kit", "main"}
 CPU_SECONDS, ADDRESS_SPACE = 2, 2 << 30
 SINGLES_A_PAIR = 2
-Cases = list[tuple[dict, dict]]
+Cases = list[dict]  # of the kit
+OUTCOMES = ["survived", "wrong", "wrong in an optional field", "no mutant"]  # by the status of a process
 
 COMPARISONS = {
     ast.Lt: [ast.LtE, ast.GtE], ast.LtE: [ast.Lt, ast.Gt], ast.Gt: [ast.GtE, ast.LtE], ast.GtE: [ast.Gt, ast.Lt],
@@ -72,23 +75,15 @@ BY_HAND = [
     ("filterblock", "BLOCKED: params[2:]", "BLOCKED: params[2:4]"),
     ("filterblock", "RIBBON: params[8:]", "RIBBON: params[8:10]"),
     ("filterblock", "params[3:4] + params[8:]", "params[3:4]"),
-    ("filterblock", 'return key + column + (len(key) & U32).to_bytes(4, "little")', "return key + column"),
-    ("filterblock", 'return key + column + (len(key) & U32).to_bytes(4, "little")',
-     'return key + column + (len(key) & 255).to_bytes(4, "little")'),
+    *[("filterblock", 'return key + column + (len(key) & U32).to_bytes(4, "little")', f"return key + column{length}")
+      for length in ("", ' + (len(key) & 255).to_bytes(4, "little")')],
     ("filterblock", "return key[:length] if len(key) >= length else None", "return key[:length]"),
-    ("filterblock", "return xxhash.xxh3_64_intdigest(data, seed)",
-     "return xxhash.xxh3_64_intdigest(data, seed if len(data) <= 1024 else 0)"),
-    ("filterblock", "return xxhash.xxh3_64_intdigest(data, seed)",
-     "return xxhash.xxh3_64_intdigest(data, seed if len(data) <= 240 else 0)"),
-    ("filterblock", "return xxhash.xxh3_64_intdigest(data, seed)", "return xxhash.xxh3_64_intdigest(data, seed & U32)"),
+    *[("filterblock", "return xxhash.xxh3_64_intdigest(data, seed)", f"return xxhash.xxh3_64_intdigest(data, {seed})")
+      for seed in ("seed if len(data) <= 1024 else 0", "seed if len(data) <= 240 else 0", "seed & U32")],
     ("filterblock", "((len(data) & 255) << 56)", "(len(data) << 56) % 2**63"),
-    ("kinds", "for _ in range(p.num_probes):", "for _ in range(min(p.num_probes, 16)):"),
-    ("kinds", "for _ in range(p.num_probes):", "for _ in range(min(p.num_probes, 24)):"),
-    ("kinds", "for _ in range(p.num_probes):", "for _ in range(min(p.num_probes, 63)):"),
-    ("kinds", "deviation = (bits >> bit % 8 & (1 << d) - 1)", "deviation = (bits >> bit % 8 & (1 << min(d, 16)) - 1)"),
-    ("kinds", "deviation = (bits >> bit % 8 & (1 << d) - 1)", "deviation = (bits >> bit % 8 & (1 << min(d, 25)) - 1)"),
-    ("kinds", "deviation = (bits >> bit % 8 & (1 << d) - 1)", "deviation = (bits >> bit % 8 & (1 << min(d, 32)) - 1)"),
-    ("kinds", "deviation = (bits >> bit % 8 & (1 << d) - 1)", "deviation = (bits >> bit % 8 & (1 << min(d, 56)) - 1)"),
+    *[("kinds", "for _ in range(p.num_probes):", f"for _ in range(min(p.num_probes, {num})):") for num in (16, 24, 63)],
+    *[("kinds", "deviation = (bits >> bit % 8 & (1 << d) - 1)", f"deviation = (bits >> bit % 8 & (1 << min(d, {num})) - 1)")
+      for num in (16, 25, 32, 56)],
     ("kinds", "return values is None or value in values", "return values is not None and value in values"),
     ("kinds", "return (anchor + ((self.slope * (b % 64) & U64) >> 8) + deviation) & U64",
      "return max(anchor + ((self.slope * (b % 64) & U64) >> 8) + deviation, 0)"),
@@ -169,7 +164,7 @@ def replacements(node: ast.AST) -> Iterator[ast.AST]:
             yield from map(ast.Constant, text_values(node.value))
         case ast.Constant(value=bytes()) if node.value:
             yield ast.Constant(node.value + b"x")
-        case ast.Name(id=name) if name in NAMES:
+        case ast.Name(id=name, ctx=ast.Load()) if name in NAMES:
             yield from (ast.Name(other, ast.Load()) for other in NAMES[name])
         case ast.IfExp(body=body, orelse=orelse):
             yield from (body, orelse)
@@ -356,9 +351,9 @@ def too_narrow(modules: list[str], cases: Cases) -> Iterator[Mutant]:
         watch = widths.Watch(places)
         load({module: compile(widths.wrapped(tree, list(enumerate(places))), f"{module}.py", "exec")}, watch.number)
         import conformance
-        for request, _ in cases:
-            watch.frame = request["frame"]
-            conformance.reply_to(request)
+        for case in cases:
+            watch.frame = case["request"]["frame"]
+            conformance.reply_to(case["request"])
         tree, places = placed(module)
         names = Counter(widths.name_of(place) for place in places)
         for at, frame, width in sorted(watch.changed()):
@@ -380,42 +375,48 @@ def sound_code(name: str) -> types.CodeType:
     return compile((HERE / f"{name}.py").read_text(), f"{name}.py", "exec")
 
 
-def answers_all(mutant: Optional[Mutant], cases: Cases) -> bool:
-    """Whether no reply differs, of a reader that is loaded anew."""
-    if mutant:
-        load({name: compile(make(), f"{name}.py", "exec") for name, make in mutant.makes.items()}, mutant.number)
-    else:
-        load({})
+def judged(mutant: Optional[Mutant], cases: Cases) -> str:
+    """How a reader that is loaded anew replies."""
+    try:
+        codes = {name: compile(make(), f"{name}.py", "exec") for name, make in mutant.makes.items()} if mutant else {}
+    except Exception:
+        return "no mutant"
+    load(codes, mutant and mutant.number)
     import conformance
-    return all(
-        all(got.get(field) == wanted for field, wanted in reply.items())
-        for request, reply in cases if not mutant or mutant.frame in ("", request["frame"])
-        for got in [conformance.reply_to(request)])
+    outcome = "survived"
+    for case in cases:
+        if not mutant or mutant.frame in ("", case["request"]["frame"]):
+            got = conformance.reply_to(case["request"])
+            if run.judge(case, {field: got.get(field) for field in run.ALWAYS}, REQUIRED, Counter()):
+                return "wrong"
+            if run.judge(case, got, EVERY_FIELD, Counter()):
+                outcome = "wrong in an optional field"
+    return outcome
 
 
-def start(job: Callable[[], bool]) -> int:
+def start(job: Callable[[], str]) -> int:
     """Runs a job in a process of its own, whose id is returned."""
     child = os.fork()
     if child == 0:
-        status = 2
+        status = len(OUTCOMES)
         try:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # tracebacks
             resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS + 1))
             resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
-            status = 0 if job() else 1
+            status = OUTCOMES.index(job())
         finally:
             os._exit(status)
     return child
 
 
 def outcome_of(status: int) -> str:
-    """What became of a process: "survived", "wrong", "crashed" or "endless"."""
+    """What became of a process: one of OUTCOMES, "crashed" or "endless"."""
     if os.WIFSIGNALED(status):
         return "endless" if os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL) else "crashed"
-    return {0: "survived", 1: "wrong"}.get(os.WEXITSTATUS(status), "crashed")
+    return dict(enumerate(OUTCOMES)).get(os.WEXITSTATUS(status), "crashed")
 
 
-def run_all(jobs: Iterable[tuple[str, Callable[[], bool]]], at_a_time: int) -> Iterator[tuple[str, str]]:
+def run_all(jobs: Iterable[tuple[str, Callable[[], str]]], at_a_time: int) -> Iterator[tuple[str, str]]:
     """Name and outcome of each job."""
     running: dict[int, str] = {}
     for name, job in jobs:
@@ -444,11 +445,13 @@ class Tally:
 
     def __init__(self, sort: str, reasons: dict[str, str]) -> None:
         self.sort, self.reasons, self.names, self.survivors = sort, reasons, set[str](), list[str]()
-        self.counts = dict.fromkeys(["wrong", "crashed", "endless", "survived"], 0)
+        self.counts = dict.fromkeys([*OUTCOMES, "crashed", "endless"], 0)
 
     def add(self, name: str, outcome: str) -> None:
         self.counts[outcome] += 1
         self.names.add(name)
+        if outcome == "no mutant":
+            sys.exit(f"does not compile: {name}")
         if outcome == "survived":
             self.survivors.append(name)
             if name not in self.reasons:
@@ -457,11 +460,11 @@ class Tally:
     def report(self) -> None:
         differ = sum(self.reasons.get(name, "differs").startswith("differs") for name in self.survivors)
         total, counts = sum(self.counts.values()), self.counts
-        noticed = total - counts["survived"]
-        print(f"counted: {total} readers {self.sort}, {noticed} noticed ({counts['wrong']} by a wrong reply, "
-              f"{counts['crashed']} by an error, {counts['endless']} without end); {len(self.survivors) - differ} answer "
-              f"every frame rightly, {differ} do not and pass: {100 * noticed / max(1, noticed + differ):.1f} % of those "
-              "that differ are noticed")
+        noticed, of_field = total - counts["survived"], counts["wrong in an optional field"]
+        print(f"counted: {total} readers {self.sort}, {noticed} noticed, {noticed - of_field} of them by class and answers "
+              f"({counts['wrong']} by a wrong reply, {counts['crashed']} by an error, {counts['endless']} without end); "
+              f"{len(self.survivors) - differ} answer every frame rightly, {differ} do not and pass: "
+              f"{100 * noticed / max(1, noticed + differ):.1f} % of those that differ are noticed", flush=True)
 
 
 def main() -> int:
@@ -470,15 +473,14 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes at a time")
     options = parser.parse_args()
     import xxhash  # noqa: F401  loaded once
-    sys.path.insert(0, str(HERE))
-    cases = [(c["request"], c["reply"]) for path in sorted(KIT.glob("*.json")) for c in json.loads(path.read_text())]
+    cases = run.cases_of(REQUIRED)
     random.Random(1).shuffle(cases)  # what is wrong is found sooner
-    if outcome_of(os.waitpid(start(lambda: answers_all(None, cases)), 0)[1]) != "survived":
+    if outcome_of(os.waitpid(start(lambda: judged(None, cases)), 0)[1]) != "survived":
         print("the reader is wrong before it is broken")
         return 1
     reasons, tallies = explained(), []
     for modules, frames in FAMILIES:
-        own = [case for case in cases if case[0]["frame"] in frames]
+        own = [case for case in cases if case["request"]["frame"] in frames]
         singles = [mutant for module in modules for mutant in numbered(broken_once(module), module)]
         sorts = {
             "broken in one place": singles,
@@ -486,7 +488,7 @@ def main() -> int:
             "with two mistakes": pairs_of([mutant for mutant in singles if mutant.name not in reasons])}
         for sort, mutants in sorts.items():
             tally = Tally(f"of {', '.join(frames)} {sort}", reasons)
-            jobs = ((m.name, partial(answers_all, m, own)) for m in mutants if options.only in m.name)
+            jobs = ((m.name, partial(judged, m, own)) for m in mutants if options.only in m.name)
             for name, outcome in run_all(jobs, options.jobs):
                 tally.add(name, outcome)
             tally.report()

@@ -3,11 +3,8 @@
 
 use crate::*;
 use serde_json::{Value as Json, json};
+use testkit::kit::library::number;
 use testkit::material::unhex;
-
-fn number(text: &str) -> u64 {
-    u64::from_str_radix(text.strip_prefix("0x").expect("a number"), 16).expect("hexadecimal")
-}
 
 /// The value of a class that has this entry; `None` if the library makes no such value.
 fn value(class: u8, entry: &[u8]) -> Option<Value<'_>> {
@@ -77,12 +74,14 @@ fn the_library_answers_the_kit() {
         assert_eq!((&reply["class"], reply.get("units")), (&expected["class"], expected.get("units")), "{name}");
         let letters = |reply: &Json| reply["answers"].as_str().unwrap_or_default().to_owned();
         let (found, wanted) = (letters(&reply), letters(expected));
-        assert!(found.len() == wanted.len(), "{name}");
-        let wrong = found.chars().zip(wanted.chars()).any(|(found, wanted)| found != '-' && found != wanted);
-        assert!(!wrong, "{name}: {found} instead of {wanted}");
+        let is_right = found.chars().zip(wanted.chars()).all(|(found, wanted)| found == '-' || found == wanted);
+        assert!(is_right && found.len() == wanted.len(), "{name}: {found} instead of {wanted}");
         num_answers += found.len();
         num_left += found.matches('-').count();
     }
     println!("counted: {} cases of filter sets in the kit, {num_answers} answers", cases.len());
-    assert!(cases.len() > 400 && num_answers > 2000 && num_left * 4 < num_answers, "{num_left} of {num_answers} left");
+    assert!(
+        cases.len() > 400 && num_answers > 2000 && num_left * 100 < num_answers,
+        "{num_left} of {num_answers} left"
+    );
 }

@@ -29,12 +29,11 @@ const NUM_LAST: usize = 8;
 /// once; with other duplicates, a block is first planned as if all entries differed. The same set of entries and the same
 /// policy give the same bytes, in every order and with every repetition of the entries.
 ///
-/// Each call that adds has its counterpart among the queries: [`add_key`](FilterBlockBuilder::add_key) serves
+/// Each call that adds has its counterpart among the queries: [`add_key`](Self::add_key) serves
 /// [`FilterBlock::may_contain`](crate::FilterBlock::may_contain) and
-/// [`may_contain_prefix`](crate::FilterBlock::may_contain_prefix);
-/// [`add_row_column`](FilterBlockBuilder::add_row_column) and [`add_row`](FilterBlockBuilder::add_row) serve the
-/// queries by row and column. These apply the policy's transform. A key that has no entry under it is not added, but
-/// [counted](FilterBlockBuilder::num_without_entry), and is *maybe* in every filter.
+/// [`may_contain_prefix`](crate::FilterBlock::may_contain_prefix); [`add_row_column`](Self::add_row_column) and
+/// [`add_row`](Self::add_row) serve the queries by row and column. These apply the policy's transform. A key that has no
+/// entry under it is not added, but [counted](Self::num_without_entry), and is *maybe* in every filter.
 ///
 /// ```
 /// use filterblock::{FilterBlockBuilder, FilterKind, FilterPolicy, KeyTransform, OpenOptions};
@@ -186,16 +185,14 @@ impl FilterBlockBuilder {
         }
     }
 
-    /// [`FilterBlockBuilder::add_key`] under any transform and hasher: a function of its own, as the call of a plain key
-    /// would save its registers, too.
+    /// [`Self::add_key`] under any transform and hasher. Inlined, it would have a plain key's call save registers, too.
     #[inline(never)]
     fn add_entries_of(&mut self, key: &[u8]) {
         match self.entries().transform() {
             KeyTransform::DelimitedPrefix { .. } => self.push_all(self.entries().hash_directories(key)),
-            KeyTransform::Custom(_) => {
+            transform @ KeyTransform::Custom(_) => {
                 // This also holds if the code panics: the key is then lost.
-                let no_code = BuildError::NoCode { transform: self.entries().transform().to_wire() };
-                let refused = self.refused.replace(no_code);
+                let refused = self.refused.replace(BuildError::NoCode { transform: transform.to_wire() });
                 let hashes = self.entries().hash_key_and_prefix(key);
                 self.refused = refused;
                 self.push_all(hashes);
@@ -304,8 +301,7 @@ impl FilterBlockBuilder {
     }
 
     /// Returns the reason why no block can be made of what was added, as soon as it is known:
-    /// [`BuildError::WrongForm`] or [`BuildError::NoCode`]. Every finish returns it, until
-    /// [`clear`](FilterBlockBuilder::clear).
+    /// [`BuildError::WrongForm`] or [`BuildError::NoCode`]. Every finish returns it, until [`clear`](Self::clear).
     ///
     /// ```
     /// use filterblock::{BuildError, FilterBlockBuilder, FilterKind, FilterPolicy, KeyTransform};

@@ -207,7 +207,9 @@ pub(super) fn tally_found(sums: impl Sums, part: &Part<'_>, hashes: &[u64]) -> T
         if part.thresholds.is_some_and(|thresholds| is_bumped(thresholds, &part.layer, row.start)) {
             return false;
         }
-        let window = Window::new(part.params, &part.layer, row);
+        let mut window = Window::new(part.params, &part.layer, row);
+        // A row that ends with the part has no slot in the next block, which is not in the part.
+        window.second = if window.masks[1] == 0 { window.first } else { window.second };
         sums.agrees(part.solution, &window).unwrap_or_else(|| portable::agrees(part.solution, &window))
     }))
 }

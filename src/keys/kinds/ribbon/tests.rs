@@ -1,10 +1,11 @@
 //! Built filters against the definition: every equation of every entry holds, and no other claim is made of the bytes.
 
 use super::engine::Engine;
-use super::sizing::{self, MAX_COLUMNS, MIN_MILLISLOTS};
+use super::row::WIDTH;
+use super::sizing::{self, MAX_COLUMNS, MIN_MILLISLOTS, STRETCH};
 use super::{KindView, Params, Plan, Settings, View};
 use crate::build::Output;
-use crate::hash::{KeyHash, mix};
+use crate::hash::{KeyHash, fast_range, mix};
 use crate::keys::kinds::seam::{Built, Hashes, KindPlan, KindSettings, Mode, Unbuilt};
 use crate::keys::kinds::size::{MILLISLOTS, Target};
 use std::vec::Vec;
@@ -71,6 +72,26 @@ fn the_order_of_hashes_decides_nothing() {
             hashes.sort_unstable_by_key(|&hash| mix(hash ^ order));
             assert_eq!(built(plan, &hashes, false), expected, "{num_entries}");
         }
+    }
+}
+
+/// No hash starts in the 63 slots before a cut, so that the row before them is kept: it ends with its stretch.
+#[test]
+fn a_row_that_ends_at_a_cut_is_found() {
+    let plan = plan(0.01, 995, 200_000);
+    let (params, payload) = built(plan, &(0..200_000).map(mix).collect::<Vec<_>>(), false);
+    let layout = View::check(params, &payload, 0).expect("its own bytes");
+    let (num_starts, last) = (layout.first.num_starts, STRETCH - WIDTH);
+    let start_of = |hash: &u64| fast_range(*hash, num_starts);
+    let ends_at_cut = ((u128::from(last) << 64) / u128::from(num_starts)) as u64 + 1;
+    assert!(num_starts > STRETCH && layout.first_steps == 0 && start_of(&ends_at_cut) == last);
+    let others = (0..).map(mix).filter(|hash| !(last..STRETCH).contains(&start_of(hash)));
+    let hashes: Vec<u64> = [ends_at_cut].into_iter().chain(others).take(200_000).collect();
+    for parallel in [false, true] {
+        let (params, payload) = built(plan, &hashes, parallel);
+        let layout = View::check(params, &payload, 0).expect("its own bytes");
+        let view = View::new(&layout, &payload);
+        assert!(hashes.iter().all(|&hash| view.may_contain(KeyHash::from_raw(hash))), "{params:?}");
     }
 }
 

@@ -46,7 +46,8 @@ struct RocksdbFilterOptions {
   // denied. Any thread calls it. No part of an options file: RocksDB leaves a policy that has one out.
   //
   // It helps tables' filters alone. Under such a comparator, memtable_prefix_bloom_size_ratio, kHashSearch and memtables
-  // of hashes deny stored keys, as RocksDB hashes the keys' bytes there: leave them off.
+  // of hashes deny stored keys, as RocksDB hashes the keys' bytes there: leave them off. A prefix extractor is given keys as
+  // they are: equal ones must be in its domain together, and their prefixes must have one normal form.
   std::function<void(const ROCKSDB_NAMESPACE::Slice& key, std::string* normal)> normal_form;
 
   // Letters, digits and '.'; empty if and only if there is no form.
@@ -68,7 +69,8 @@ void RegisterRocksdbFilterPolicy();
 
 // A prefix extractor (Options::prefix_extractor) of the bytes up to and including delimiter number `levels`, from 1 on, as
 // the library's transform "delimited:BYTE:LEVELS" has them at that level: RocksDB has one prefix for each key. Keys and
-// seeks with fewer delimiters are out of its domain: no filter is asked. A change of either is a change of its name, and
+// seeks with fewer delimiters are out of its domain: no filter is asked. (kHashSearch and memtables of hashes do not ask for
+// the domain: there seek within it, or with total_order_seek.) A change of either is a change of its name, and
 // RocksDB then uses no prefix of older tables. An options file that names it is read without it, and without an error: set it
 // anew in the program.
 std::shared_ptr<const ROCKSDB_NAMESPACE::SliceTransform> NewDelimitedPrefixTransform(char delimiter, unsigned levels);

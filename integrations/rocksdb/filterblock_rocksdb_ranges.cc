@@ -167,10 +167,10 @@ RocksdbScan::RocksdbScan(const std::shared_ptr<const RocksdbRangeFilters>& filte
       options_(options) {
   options_.iterate_lower_bound = lower_->empty() ? nullptr : &lower_slice_;
   options_.iterate_upper_bound = upper_->empty() ? nullptr : &upper_slice_;
-  const std::shared_ptr<filterblock_counters> counters = filters->counters_;
-  const auto lower_bound = lower_, upper_bound = upper_;
-  const bool verify = filters->verify_;
-  table_filter_ = [counters, lower_bound, upper_bound, verify](const rocks::TableProperties& table) {
+  // Else a seek asks filters for the prefix of one bound, and leaves out tables whose rows in the range have others.
+  if (!options_.auto_prefix_mode && !options_.prefix_same_as_start) options_.total_order_seek = true;
+  table_filter_ = [counters = filters->counters_, verify = filters->verify_, lower_bound = lower_,
+                   upper_bound = upper_](const rocks::TableProperties& table) {
     return MayHave(table, *lower_bound, *upper_bound, verify, counters.get());
   };
   SetTableFilter(table_filter_, &options_.table_filter);

@@ -73,7 +73,8 @@ std::string EndOfPrefix(const ROCKSDB_NAMESPACE::Slice& prefix);
 
 // A scan from `lower`, included, to `upper`, excluded; empty strings are no bounds. Keep it as long as its iterators.
 // The bounds of a descending scan are the same: `lower` is the lesser one. Where it is not, no table is left out, and RocksDB
-// finds nothing. Bounds and table_filter of `options` are replaced.
+// finds nothing. Bounds and table_filter of `options` are replaced, and it has total_order_seek unless it has auto_prefix_mode
+// or prefix_same_as_start: with a prefix extractor, RocksDB's other seeks lose rows of other prefixes than the bound's.
 //
 // An iterator of Read() cannot leave the range: outside of it, rows of the tables that were left out would be missing.
 // So do not change bounds or table_filter of what Read() returns; to scan elsewhere, make another scan. Nor is it for

@@ -43,9 +43,12 @@ static std::string Row(uint64_t number) {
 }
 
 // Rows are put, deleted one by one and by ranges, flushed and compacted; each scan has the model's rows.
-static void TestModel() {
+static void TestModel(const std::shared_ptr<const rocks::SliceTransform>& prefixes) {
   const std::shared_ptr<RocksdbRangeFilters> filters = Filters("range:14");
-  Database database(WithRanges(filters));
+  Setting setting = WithRanges(filters);
+  setting.options.prefix_extractor = prefixes;
+  setting.options.memtable_prefix_bloom_size_ratio = prefixes == nullptr ? 0 : 0.1;
+  Database database(setting);
   std::mt19937_64 random(1);
   Rows model;
   for (int step = 0; step < 400; ++step) {
@@ -181,7 +184,8 @@ static void CountReads(uint64_t num_keys) {
 }
 
 void TestRanges(uint64_t num_keys) {
-  TestModel();
+  TestModel(nullptr);
+  TestModel(std::shared_ptr<const rocks::SliceTransform>(rocks::NewFixedPrefixTransform(8)));
   TestUnusable();
   TestEndOfPrefix();
   CountReads(num_keys);

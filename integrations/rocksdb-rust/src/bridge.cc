@@ -10,6 +10,7 @@
 #include <rocksdb/options.h>
 #include <rocksdb/slice_transform.h>
 #include <rocksdb/table.h>
+#include <rocksdb/version.h>
 
 #include <cstdint>
 #include <memory>
@@ -35,10 +36,12 @@ struct fbr_policy {
 };
 struct fbr_ranges {
   std::shared_ptr<filterblock::RocksdbRangeFilters> rep;
+  bool verify;
 };
 // The iterator goes before the scan, which has its bounds.
 struct fbr_scan {
   filterblock::RocksdbScan scan;
+  rocksdb::ReadOptions read;
   std::unique_ptr<rocksdb::Iterator> rows;
   bool reverse;
   bool begun;
@@ -52,8 +55,11 @@ const BlockBasedTableOptions* TableOf(const rocksdb::ColumnFamilyOptions& option
   return options.table_factory == nullptr ? nullptr : options.table_factory->GetOptions<BlockBasedTableOptions>();
 }
 
-// Whether options that RocksDB's C interface has set are found where the headers have them.
+// Whether the library is of the headers' version, and options that its C interface has set are found where these have them.
 bool LayoutIsRocksdbs() {
+  std::string version = std::to_string(ROCKSDB_MAJOR);
+  for (const int number : {ROCKSDB_MINOR, ROCKSDB_PATCH}) version += "." + std::to_string(number);
+  if (rocksdb::GetRocksVersionAsString(true) != version) return false;
   rocksdb_options_t* options = rocksdb_options_create();
   rocksdb_options_set_max_open_files(options, 4321);
   rocksdb_options_enable_statistics(options);
@@ -87,6 +93,7 @@ enum : uint32_t {
   kNotBytewise = 1 << 7,
   kRangeConversion = 1 << 8,
   kHashedBytes = 1 << 9,
+  kNoChecksums = 1 << 10,
 };
 
 uint32_t Findings(const rocksdb::ColumnFamilyOptions& options, const fbr_policy& policy) {
@@ -107,13 +114,15 @@ uint32_t Findings(const rocksdb::ColumnFamilyOptions& options, const fbr_policy&
   return found;
 }
 
-uint32_t RangeFindings(const rocksdb::ColumnFamilyOptions& options, const filterblock::RocksdbRangeFilters* filters) {
+uint32_t RangeFindings(const rocksdb::ColumnFamilyOptions& options, const fbr_ranges& ranges) {
   uint32_t found = 0;
   bool collects = false;
-  for (const auto& factory : options.table_properties_collector_factories) collects |= factory.get() == filters;
+  for (const auto& factory : options.table_properties_collector_factories) collects |= factory == ranges.rep;
   if (!collects) found |= kNoCollector;
   if (options.comparator != rocksdb::BytewiseComparator()) found |= kNotBytewise;
   if (options.min_tombstones_for_range_conversion != 0) found |= kRangeConversion;
+  const BlockBasedTableOptions* table = TableOf(options);
+  if (!ranges.verify && table != nullptr && table->checksum == rocksdb::kNoChecksum) found |= kNoChecksums;
   return found;
 }
 
@@ -243,7 +252,7 @@ int fbr_policy_verdict(const fbr_policy* policy, const rocksdb_options_t* option
 }
 
 fbr_ranges* fbr_ranges_new(const char* policy, bool verify, fbr_sink sink, void* context) noexcept {
-  std::unique_ptr<fbr_ranges> ranges(new fbr_ranges());
+  std::unique_ptr<fbr_ranges> ranges(new fbr_ranges{nullptr, verify});
   const rocksdb::Status status = filterblock::RocksdbRangeFilters::New(policy, &ranges->rep, verify);
   if (status.ok()) return ranges.release();
   const std::string message = status.ToString();
@@ -258,11 +267,11 @@ void fbr_ranges_set(rocksdb_options_t* options, const fbr_ranges* ranges) noexce
 }
 
 uint32_t fbr_range_findings(const rocksdb_options_t* options, const fbr_ranges* ranges) noexcept {
-  return RangeFindings(options->rep, ranges->rep.get());
+  return RangeFindings(options->rep, *ranges);
 }
 
 uint32_t fbr_ranges_in_use(rocksdb_t* db, rocksdb_column_family_handle_t* family, const fbr_ranges* ranges) noexcept {
-  return RangeFindings(db->rep->GetOptions(FamilyOf(db, family)), ranges->rep.get());
+  return RangeFindings(db->rep->GetOptions(FamilyOf(db, family)), *ranges);
 }
 
 // In the order of the crate's `RangeCounts`.
@@ -278,14 +287,18 @@ bool fbr_ranges_verdict(const fbr_ranges* ranges, fbr_sink sink, void* context) 
   return is_fine;
 }
 
-// Bounds of length 0 are no bounds. Total order: a prefix extractor does not keep rows of other prefixes back.
+// Null bounds are none. A scan takes those of length 0 for none, which leaves no more tables out; the iterator has them: no key
+// is below, but for another comparator than the bytewise one. Total order: a prefix extractor keeps no rows back.
 fbr_scan* fbr_scan_new(rocksdb_t* db, rocksdb_column_family_handle_t* family, const fbr_ranges* ranges,
                        const char* lower, size_t lower_len, const char* upper, size_t upper_len, bool reverse) noexcept {
-  rocksdb::ReadOptions read;
-  read.total_order_seek = true;
-  std::unique_ptr<fbr_scan> scan(
-      new fbr_scan{{ranges->rep, {lower, lower_len}, {upper, upper_len}, read}, nullptr, reverse, false});
-  scan->rows.reset(db->rep->NewIterator(scan->scan.Read(), FamilyOf(db, family)));
+  static const rocksdb::Slice empty;
+  const rocksdb::Slice from = lower == nullptr ? empty : rocksdb::Slice(lower, lower_len);
+  const rocksdb::Slice to = upper == nullptr ? empty : rocksdb::Slice(upper, upper_len);
+  std::unique_ptr<fbr_scan> scan(new fbr_scan{{ranges->rep, from, to}, {}, nullptr, reverse, false});
+  scan->read = scan->scan.Read();
+  if (lower != nullptr && lower_len == 0) scan->read.iterate_lower_bound = &empty;
+  if (upper != nullptr && upper_len == 0) scan->read.iterate_upper_bound = &empty;
+  scan->rows.reset(db->rep->NewIterator(scan->read, FamilyOf(db, family)));
   return scan.release();
 }
 

@@ -29,10 +29,12 @@ pub enum Finding {
     /// memtables (`memtable_prefix_bloom_ratio`), the index `HashSearch`, or memtables of hashes. Stored keys would be denied,
     /// also with a normal form.
     HashedBytes,
+    /// Range filters that are not verified, in tables without checksums (`ChecksumType::NoChecksum`): damage would deny rows.
+    NoChecksums,
 }
 
 /// In the order of the bits of `bridge.cc`.
-const FINDINGS: [Finding; 10] = [
+const FINDINGS: [Finding; 11] = [
     Finding::NotBlockBased,
     Finding::NoPolicy,
     Finding::OtherPolicy,
@@ -43,6 +45,7 @@ const FINDINGS: [Finding; 10] = [
     Finding::NotBytewise,
     Finding::RangeConversion,
     Finding::HashedBytes,
+    Finding::NoChecksums,
 ];
 
 impl Finding {
@@ -71,6 +74,7 @@ impl fmt::Display for Finding {
                 "min_tombstones_for_range_conversion is not 0: RocksDB refuses scans that leave tables out"
             }
             Self::HashedBytes => "RocksDB would deny equal keys: no memtable_prefix_bloom_ratio, hash index or memtable",
+            Self::NoChecksums => "nothing verifies range filters: write checksums, or call set_verified_range_filters",
         })
     }
 }

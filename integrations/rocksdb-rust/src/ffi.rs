@@ -313,24 +313,15 @@ impl Ranges {
         &self,
         db: &'a DB,
         family: &Family,
-        lower: &[u8],
-        upper: &[u8],
+        [lower, upper]: [Option<&[u8]>; 2],
         reverse: bool,
     ) -> RawRows<'a> {
+        let bytes = |bound: Option<&[u8]>| bound.map_or((ptr::null(), 0), |bound| (bound.as_ptr(), bound.len()));
+        let ((lower, lower_len), (upper, upper_len)) = (bytes(lower), bytes(upper));
         // SAFETY: `db` is open, `family` one of its column families or null. The bridge copies the bounds, and shares
         // the filters.
-        let raw = unsafe {
-            fbr_scan_new(
-                raw_db(db),
-                family.0,
-                self.0.as_ptr(),
-                lower.as_ptr(),
-                lower.len(),
-                upper.as_ptr(),
-                upper.len(),
-                reverse,
-            )
-        };
+        let raw =
+            unsafe { fbr_scan_new(raw_db(db), family.0, self.0.as_ptr(), lower, lower_len, upper, upper_len, reverse) };
         // SAFETY: never null: the bridge ends the process where memory is lacking.
         RawRows { scan: unsafe { NonNull::new_unchecked(raw) }, db: PhantomData }
     }

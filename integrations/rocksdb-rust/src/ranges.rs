@@ -102,13 +102,8 @@ impl RangeFilters {
 
     fn scan_in<'a>(&self, db: &'a DB, family: &Family, range: impl IterateBounds, direction: Direction) -> Scan<'a> {
         let (lower, upper) = range.into_bounds();
-        // No key is below an empty one, which the adapter would take for no bound.
-        if upper.as_ref().is_some_and(Vec::is_empty) {
-            return Scan { rows: None };
-        }
-        let (lower, upper) = (lower.unwrap_or_default(), upper.unwrap_or_default());
         let reverse = matches!(direction, Direction::Reverse);
-        Scan { rows: Some(self.ranges.rows(db, family, &lower, &upper, reverse)) }
+        Scan { rows: Some(self.ranges.rows(db, family, [lower.as_deref(), upper.as_deref()], reverse)) }
     }
 
     /// What makes the filters useless in a database with these options. Read it when the options are final.

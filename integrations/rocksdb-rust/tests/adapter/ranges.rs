@@ -1,8 +1,8 @@
 //! Scans at the edges of what a range is.
 
-use crate::{fresh, key, open, store};
+use crate::{fresh, key, open, store, with_table};
 use filterblock_rocksdb::{Error, Finding, RangeFilters, Row, set_range_filters, set_verified_range_filters};
-use rocksdb::{DB, Direction, IterateBounds, PrefixRange, WriteBatch};
+use rocksdb::{ChecksumType, DB, Direction, IterateBounds, PrefixRange, WriteBatch};
 
 fn scanned(ranges: &RangeFilters, db: &DB, range: impl IterateBounds) -> Vec<Row> {
     ranges.scan(db, range, Direction::Forward).collect::<Result<_, _>>().unwrap()
@@ -16,9 +16,7 @@ fn tables_without_rows_in_the_range_are_left_out() {
     let (_directory, db) = open(&options);
     // Overlapping tables: each has every fifth of the keys.
     for table in 0..5 {
-        for i in (table..5_000).step_by(5) {
-            db.put(key(10 * i), b"value").unwrap();
-        }
+        (table..5_000).step_by(5).for_each(|i| db.put(key(10 * i), b"value").unwrap());
         db.flush().unwrap();
     }
     for i in 0..1_000 {
@@ -29,14 +27,15 @@ fn tables_without_rows_in_the_range_are_left_out() {
     assert_eq!((counts.built, counts.asked, counts.unusable), (5, 10_000, 0));
     // 9000 of the tables have nothing in the range, and one of a hundred passes, within four standard deviations.
     assert!((9_000 - 90 - 38..=9_000).contains(&counts.skipped), "{counts:?}");
-    let verdict = ranges.verdict();
-    assert!(verdict.is_fine, "{verdict}");
+    assert!(ranges.verdict().is_fine, "{}", ranges.verdict());
 }
 
 #[test]
 fn bounds_are_those_of_rust() {
-    let mut options = fresh();
-    let ranges = set_verified_range_filters(&mut options, &"range:14".parse().unwrap()).unwrap();
+    let mut options = with_table(|table| table.set_checksum_type(ChecksumType::NoChecksum));
+    let policy = "range:14".parse().unwrap();
+    assert_eq!(set_range_filters(&mut options, &policy).unwrap_err(), Error::Useless(vec![Finding::NoChecksums]));
+    let ranges = set_verified_range_filters(&mut options, &policy).unwrap();
     let (_directory, db) = open(&options);
     for key in ["", "a", "ab", "b", "\u{7f}"] {
         db.put(key, key).unwrap();
@@ -80,16 +79,15 @@ fn a_scan_sees_deletions_of_ranges_and_what_is_not_flushed() {
 #[test]
 fn what_makes_range_filters_useless_is_found() {
     let directory = tempfile::tempdir().unwrap();
-    let mut options = fresh();
-    options.set_comparator("reversed", Box::new(|a, b| b.cmp(a)));
-    let policy = "range:14".parse().unwrap();
-    assert_eq!(set_range_filters(&mut options, &policy).unwrap_err(), Error::Useless(vec![Finding::NotBytewise]));
+    let (mut reversed, policy) = (fresh(), "range:14".parse().unwrap());
+    reversed.set_comparator("reversed", Box::new(|a, b| b.cmp(a)));
+    assert_eq!(set_range_filters(&mut reversed, &policy).unwrap_err(), Error::Useless(vec![Finding::NotBytewise]));
 
     let mut options = fresh();
     let ranges = set_range_filters(&mut options, &policy).unwrap();
     assert_eq!(ranges.findings(&fresh()), [Finding::NoCollector]);
     options.create_missing_column_families(true);
-    let families = [("default", options.clone()), ("other", fresh())];
+    let families = [("default", options.clone()), ("other", fresh()), ("reversed", reversed)];
     let db = DB::open_cf_with_opts(&options, directory.path(), families).unwrap();
     store(&db, 100);
     assert_eq!(ranges.in_use(&db), []);
@@ -103,9 +101,11 @@ fn what_makes_range_filters_useless_is_found() {
     assert!(scan.next().is_none());
     db.set_options(&[("min_tombstones_for_range_conversion", "0")]).unwrap();
     assert_eq!(scanned(&ranges, &db, ..).len(), 50);
-    // Without filters of their own, tables are read.
-    let other = db.cf_handle("other").unwrap();
-    db.put_cf(other, b"row", b"value").unwrap();
-    db.flush_cf(other).unwrap();
-    assert_eq!(ranges.scan_cf(&db, other, "a".."z", Direction::Forward).count(), 1);
+    // Without filters of their own, tables are read. In the reversed order all keys are below the empty one.
+    for (family, range) in [("other", "a".."z"), ("reversed", "z".."")] {
+        let family = db.cf_handle(family).unwrap();
+        db.put_cf(family, b"row", b"value").unwrap();
+        db.flush_cf(family).unwrap();
+        assert_eq!(ranges.scan_cf(&db, family, range, Direction::Forward).count(), 1);
+    }
 }

@@ -281,8 +281,9 @@ impl StoreOptions {
         self.with_hasher(KeyHasher::new(seed))
     }
 
-    /// The hasher of all filters but those of ranges, which hash no keys. With a [secret key](KeyHasher::keyed), a new store records the key's id, and from
-    /// then on opens with this key only; with a seed as [`StoreOptions::with_seed`].
+    /// The hasher of all filters but those of ranges, which hash no keys. With a [secret key](KeyHasher::keyed), a new
+    /// store records the key's id, and from then on opens with this key only; with a seed as
+    /// [`StoreOptions::with_seed`].
     ///
     /// ```
     /// use filterblock::KeyHasher;

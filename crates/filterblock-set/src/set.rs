@@ -75,20 +75,20 @@ impl FilterSet {
     where
         B: AsRef<[u8]>,
     {
-        let mut range = set_len.saturating_sub(Self::TAIL_LEN)..set_len;
+        let (mut range, mut actual_bytes) = (set_len.saturating_sub(Self::TAIL_LEN)..set_len, 0);
         for _ in 0..2 {
-            let (tail, min_bytes) = (fetch(range.clone()).map_err(FetchError::Fetch)?, range.end - range.start);
-            let actual_bytes = tail.as_ref().len() as u64;
-            if actual_bytes < min_bytes {
-                // Of an object that is shorter than it was.
-                return Err(FetchError::Decode(DecodeError::TooShort { actual_bytes, min_bytes }));
+            let tail = fetch(range.clone()).map_err(FetchError::Fetch)?;
+            actual_bytes = tail.as_ref().len() as u64;
+            if actual_bytes < range.end - range.start {
+                break;
             }
             match Self::open(set_len, tail.as_ref(), hasher).map_err(FetchError::Decode)? {
                 Opening::Ready(set) => return Ok(*set),
                 Opening::Needs(needed) => range = needed,
             }
         }
-        unreachable!("what an index needs is asked for at once")
+        // `fetch` returned fewer bytes than the range has, or the object was replaced by one with a longer index.
+        Err(FetchError::Decode(DecodeError::TooShort { actual_bytes, min_bytes: range.end - range.start }))
     }
 
     /// Lets lookups keep at most `max_held_bytes` of the set in memory, beside what each of them uses.

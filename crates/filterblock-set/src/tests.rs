@@ -2,8 +2,8 @@
 
 use crate::group::Group;
 use crate::writer::GroupWriter;
-use crate::{FilterSet, Opening, Record, SetBuilder, SetColumn, Shape, Sizing, Table, Value, ValueClass};
-use filterblock::KeyHasher;
+use crate::{FetchError, FilterSet, Opening, Record, SetBuilder, SetColumn, Shape, Sizing, Table, Value, ValueClass};
+use filterblock::{DecodeError, KeyHasher};
 use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 
@@ -149,5 +149,29 @@ fn a_builder_that_has_failed_writes_a_set_that_denies_nothing() {
         let mut lookup = set.lookup(&query, &files);
         lookup.give(0, &bytes);
         assert_eq!(10 - lookup.any().count(), denied, "{column} {value}");
+    }
+}
+
+/// Between the two reads the object is replaced: by one with a longer index, or by a shorter one.
+#[test]
+fn an_index_of_two_objects_is_an_error() {
+    let columns = [SetColumn::new("id", ValueClass::Number, Sizing::new(10, 0.01).expect("legal"))];
+    let object = |num_files: u64| {
+        let mut builder = SetBuilder::new(&KeyHasher::new(7), &columns).expect("legal");
+        for number in 0..num_files {
+            builder.file(format!("{number:0>1000}"), number).expect("a name").finish().expect("in memory");
+        }
+        let mut bytes = vec![0; 1 << 20];
+        builder.finish(&mut bytes).expect("in memory");
+        bytes.split_off(bytes.len() - (1 << 20))
+    };
+    for (second, cut) in [(120, 0), (60, 1)] {
+        let mut reads = [(object(60), 0), (object(second), cut)].into_iter();
+        let opened = FilterSet::fetch_index(1 << 20, None, |range| {
+            let (bytes, cut) = reads.next().expect("two reads");
+            Ok::<_, ()>(bytes[range.start as usize + cut..range.end as usize].to_vec())
+        });
+        assert!(matches!(opened, Err(FetchError::Decode(DecodeError::TooShort { .. }))), "{opened:?}");
+        assert!(reads.next().is_none());
     }
 }

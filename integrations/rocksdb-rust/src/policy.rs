@@ -109,12 +109,12 @@ pub fn set_filter_policy(options: &mut Options, policies: &Policies) -> Result<F
     set(options, policies, "", None)
 }
 
-/// As [`set_filter_policy`], for a comparator that holds keys of different bytes to be equal, under which filters of bytes deny
-/// stored keys. Set the comparator before. `form` writes bytes that equal keys have in common, to an empty vector; filters are
-/// built and asked with these, also with those of extracted prefixes: equal keys must be in a prefix extractor's domain
-/// together, and their prefixes must have one form. They are found only under the same `name`, of letters
-/// and digits: a form that is changed needs another one, or stored keys are denied. Any thread calls `form`, and a panic in
-/// it ends the process. An options file does not have it: RocksDB leaves the policy out.
+/// As [`set_filter_policy`], for a comparator that holds keys of different bytes to be equal, under which filters of
+/// bytes deny stored keys. Set the comparator before. `form` writes bytes that equal keys have in common, to an empty
+/// vector; filters are built and asked with these, also with those of extracted prefixes: equal keys must be in a
+/// prefix extractor's domain together, and their prefixes must have one form. They are found only under the same
+/// `name`, of letters and digits: a form that is changed needs another one, or stored keys are denied. Any thread calls
+/// `form`, and a panic in it ends the process. An options file does not have it: RocksDB leaves the policy out.
 ///
 /// ```
 /// use filterblock_rocksdb::{Policies, set_filter_policy_of_equal_keys};

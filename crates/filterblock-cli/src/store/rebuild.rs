@@ -27,8 +27,8 @@ const LEGAL_BITS: std::ops::RangeInclusive<f64> = 2.0..=64.0;
 ///
 /// Reads the tables and leaves them unchanged; new filters are written to separate files. Without kind and size each
 /// filter keeps its own (with less than 1000 entries: 10 bits per key), and an unusable one gets those of the largest
-/// filter for the same purpose. One in partitions becomes one block. With --kind all tables get filters for rows and for cells, of 10 bits per key unless a
-/// size is given.
+/// filter for the same purpose. One in partitions becomes one block. With --kind all tables get filters for rows and
+/// for cells, of 10 bits per key unless a size is given.
 #[derive(clap::Args)]
 #[command(after_help = include_str!("../help/rebuild.txt"))]
 pub(crate) struct Args {

@@ -10,10 +10,12 @@
 
 #include <rocksdb/convenience.h>
 #include <rocksdb/perf_context.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cinttypes>
@@ -112,21 +114,15 @@ double Median(std::vector<double> values) {
 
 std::unique_ptr<rocks::DB> OpenOf(const Policy& policy, const std::string& path, uint64_t num_keys, bool direct,
                                   size_t cache_len, std::shared_ptr<rocks::Statistics> statistics) {
-  rocks::Options options;
-  rocks::BlockBasedTableOptions table;
   PolicyPtr made;
   REQUIRE(rocks::FilterPolicy::CreateFromString(rocks::ConfigOptions(), policy.id, &made));
-  table.filter_policy = std::make_shared<TimedPolicy>(made);
-  table.block_cache = rocks::NewLRUCache(cache_len);
-  if (partitioned) {
-    table.index_type = rocks::BlockBasedTableOptions::kTwoLevelIndexSearch;
-    table.partition_filters = table.cache_index_and_filter_blocks = true;
-    table.metadata_block_size = 4096;
-  }
-  options.table_factory.reset(rocks::NewBlockBasedTableFactory(table));
-  options.create_if_missing = true;
-  options.disable_auto_compactions = true;
-  options.compression = rocks::kNoCompression;
+  Setting setting(nullptr);
+  if (partitioned) setting.Partitioned();
+  setting.table.filter_policy = std::make_shared<TimedPolicy>(made);
+  setting.table.block_cache = rocks::NewLRUCache(cache_len);
+  setting.table.cache_index_and_filter_blocks = partitioned;
+  rocks::Options& options = setting.options;
+  options.table_factory.reset(rocks::NewBlockBasedTableFactory(setting.table));
   options.write_buffer_size = size_t{1} << 30;
   options.target_file_size_base = num_keys * 130 / kTables;
   options.use_direct_reads = direct;
@@ -146,15 +142,14 @@ double Memory(const char* field) {
   return 0;
 }
 
-struct Built {
-  double flush, flush_finish_ns, compaction, compaction_finish_ns, memory;
-};
+// As the rows of `main`.
+using Built = std::array<double, 5>;
 
 // Writes a database in a process of its own, so that its memory is not another one's.
 Built Build(const Policy& policy, const std::string& path, uint64_t num_keys) {
-  int pipes[2];
-  Built built = {};
-  if (pipe(pipes) != 0) exit(1);
+  void* const shared = mmap(nullptr, sizeof(Built), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) exit(1);
+  Built& built = *new (shared) Built{};
   const pid_t child = fork();
   if (child == 0) {
     REQUIRE(rocks::DestroyDB(path, rocks::Options()));
@@ -167,28 +162,23 @@ Built Build(const Policy& policy, const std::string& path, uint64_t num_keys) {
       if ((i + 1) % (num_keys / kTables) != 0) continue;
       const auto begin = Clock::now();
       REQUIRE(db->Flush(rocks::FlushOptions()));
-      built.flush += SecondsSince(begin);
+      built[0] += SecondsSince(begin);
     }
-    built.flush_finish_ns = static_cast<double>(finish_ns.exchange(0));
+    built[1] = static_cast<double>(finish_ns.exchange(0)) / static_cast<double>(num_keys);
     std::ofstream("/proc/self/clear_refs") << "5";
     const double before = Memory("VmRSS");
     const auto begin = Clock::now();
     rocks::CompactRangeOptions options;
     options.bottommost_level_compaction = rocks::BottommostLevelCompaction::kForce;
     REQUIRE(db->CompactRange(options, nullptr, nullptr));
-    built.compaction = SecondsSince(begin);
-    built.compaction_finish_ns = static_cast<double>(finish_ns);
-    built.memory = Memory("VmHWM") - before;
+    built[2] = SecondsSince(begin);
+    built[3] = static_cast<double>(finish_ns) / static_cast<double>(num_keys);
+    built[4] = (Memory("VmHWM") - before) / 1e6;
     db.reset();
-    const bool written = ::write(pipes[1], &built, sizeof built) == sizeof built;
-    _exit(written ? 0 : 1);
+    _exit(0);
   }
-  close(pipes[1]);
-  const bool read = ::read(pipes[0], &built, sizeof built) == sizeof built;
-  close(pipes[0]);
   int status = 0;
-  waitpid(child, &status, 0);
-  if (!read || status != 0) exit(1);
+  if (waitpid(child, &status, 0) != child || status != 0) exit(1);
   return built;
 }
 
@@ -273,17 +263,12 @@ int main(int argc, char** argv) {
     paths.push_back(directory + "/filterblock-rocksdb-bench-" + std::to_string(p));
   }
 
-  Row flush{"flush", "s", {}}, flush_finish{"filters of a flush, a key", "ns", {}, true};
-  Row compaction{"compaction", "s", {}}, compaction_finish{"filters of a compaction, a key", "ns", {}, true};
-  Row memory{"memory that a compaction adds", "MB", {}};
+  Row rows[]{{"flush", "s", {}}, {"filters of a flush, a key", "ns", {}, true}, {"compaction", "s", {}},
+             {"filters of a compaction, a key", "ns", {}, true}, {"memory that a compaction adds", "MB", {}}};
   for (int pass = 0; pass < (passes + 2) / 3; ++pass) {
     for (size_t p = 0; p < kNumPolicies; ++p) {
       const Built built = Build(kPolicies[p], paths[p], num_keys);
-      flush.of[p].push_back(built.flush);
-      flush_finish.of[p].push_back(built.flush_finish_ns / static_cast<double>(num_keys));
-      compaction.of[p].push_back(built.compaction);
-      compaction_finish.of[p].push_back(built.compaction_finish_ns / static_cast<double>(num_keys));
-      memory.of[p].push_back(built.memory / 1e6);
+      for (size_t i = 0; i < built.size(); ++i) rows[i].of[p].push_back(built[i]);
     }
   }
   printf("RocksDB %d.%d.%d, %" PRIu64 " keys in %d tables, %d passes%s\n\n", ROCKSDB_MAJOR, ROCKSDB_MINOR,
@@ -349,7 +334,7 @@ int main(int argc, char** argv) {
     Print(multi);
     Print(present);
   }
-  for (const Row* row : {&flush, &flush_finish, &compaction, &compaction_finish, &memory}) Print(*row);
+  for (const Row& row : rows) Print(row);
   for (const std::string& path : paths) REQUIRE(rocks::DestroyDB(path, rocks::Options()));
   return 0;
 }

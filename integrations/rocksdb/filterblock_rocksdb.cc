@@ -430,6 +430,24 @@ class Policy final : public rocks::FilterPolicy {
 
   std::string GetId() const override { return id_; }
 
+  // DB::Open asks, and fails.
+  Status ValidateOptions(const rocks::DBOptions& db, const rocks::ColumnFamilyOptions& family) const override {
+    const rocks::Comparator& comparator = *family.comparator;
+    if (!comparator.CanKeysWithDifferentByteContentsBeEqual() || comparator.Name() == distinct_keys_of_) {
+      return FilterPolicy::ValidateOptions(db, family);
+    }
+    const auto* table = family.table_factory->GetOptions<rocks::BlockBasedTableOptions>();
+    const bool hashed = family.memtable_prefix_bloom_size_ratio > 0 ||
+                        Slice(family.memtable_factory->Name()).starts_with("Hash") ||
+                        (table != nullptr && table->index_type == rocks::BlockBasedTableOptions::kHashSearch);
+    if (normal_form_ != nullptr && !hashed) return FilterPolicy::ValidateOptions(db, family);
+    return Status::InvalidArgument(
+        std::string("filterblock: stored keys would be denied, as their bytes are hashed by ") +
+            (hashed ? "RocksDB's memtables or index" : "filters without a normal form") +
+            ", and keys of different bytes may be equal, unless distinct_keys_of states otherwise, under the comparator",
+        comparator.Name());
+  }
+
   rocks::FilterBitsBuilder* GetBuilderWithContext(const rocks::FilterBuildingContext& context) const override {
     events_->LogPending(context.info_log);
     const int level = context.level_at_creation;
@@ -512,6 +530,7 @@ class Policy final : public rocks::FilterPolicy {
 
   explicit Policy(const RocksdbFilterOptions& options)
       : trusted_(options.trusted),
+        distinct_keys_of_(options.distinct_keys_of),
         normal_form_(options.normal_form),
         events_(std::make_shared<Events>(options.log)),
         rocksdbs_(rocks::NewBloomFilterPolicy(10)),
@@ -521,6 +540,7 @@ class Policy final : public rocks::FilterPolicy {
   PolicyPtr bottommost_;
   std::string id_;
   const bool trusted_;
+  const std::string distinct_keys_of_;
   const NormalForm normal_form_;
   const std::shared_ptr<Events> events_;
   // Reads all of RocksDB's filters.
@@ -530,13 +550,9 @@ class Policy final : public rocks::FilterPolicy {
 
 // The text of a policy in whose settings = is written as :, except after the kind.
 std::string PolicyTextOf(std::string text) {
-  size_t colon = text.find(':');
-  if (colon != std::string::npos) colon = text.find(':', colon + 1);
-  for (size_t comma = text.find(',');; comma = text.find(',', comma + 1)) {
-    if (colon < comma) text[colon] = '=';
-    if (comma == std::string::npos) return text;
-    colon = text.find(':', comma);
-  }
+  const auto kind = std::find(text.begin(), text.end(), ':');
+  if (kind != text.end()) std::replace(kind + 1, text.end(), ':', '=');
+  return text;
 }
 
 // The options of "filterblock", or "filterblock:UPPER/BOTTOMMOST" with "/trusted" or without.
@@ -587,9 +603,8 @@ void RegisterRocksdbFilterPolicy() {
 
 bool ReadRocksdbFilterCounts(const rocks::FilterPolicy& policy, RocksdbFilterCounts* counts) {
   const Policy* ours = policy.CheckedCast<Policy>();
-  if (ours == nullptr) return false;
-  ours->Read(counts);
-  return true;
+  if (ours != nullptr) ours->Read(counts);
+  return ours != nullptr;
 }
 
 std::string RocksdbFilterVerdict(const rocks::FilterPolicy& policy, const rocks::Statistics& statistics,

@@ -53,6 +53,13 @@ struct RocksdbFilterOptions {
   // Letters, digits and '.'; empty if and only if there is no form.
   std::string normal_form_name;
 
+  // The name of a comparator that holds no keys of different bytes to be equal, though it does not say so: RocksDB's
+  // CanKeysWithDifferentByteContentsBeEqual is true unless a comparator overrides it. Where it is true, of a comparator of
+  // another name, DB::Open is InvalidArgument without a normal form, and where RocksDB itself hashes keys' bytes, as stored
+  // keys would be denied. If the statement is wrong, they are. CreateColumnFamily, and opening without writing, do not
+  // ask: ask ValidateOptions of the policy. No part of an options file.
+  std::string distinct_keys_of;
+
   // Where to log filters that cannot be used. Without it they are logged when the next table is written, to its log.
   // No part of an options file.
   std::shared_ptr<ROCKSDB_NAMESPACE::Logger> log;

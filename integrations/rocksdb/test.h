@@ -45,6 +45,8 @@ struct Setting {
   explicit Setting(PolicyPtr policy);
   // One filter and one index for every few kilobytes.
   Setting& Partitioned();
+  // The options for a database.
+  rocks::Options Final() const;
 };
 
 // A database in a directory of its own, which is removed with it.

@@ -62,6 +62,13 @@ Setting& Setting::Partitioned() {
   return *this;
 }
 
+rocks::Options Setting::Final() const {
+  Setting made = *this;
+  made.table.filter_policy = policy;
+  made.options.table_factory.reset(rocks::NewBlockBasedTableFactory(made.table));
+  return made.options;
+}
+
 Database::Database(const Setting& setting) {
   const char* directory = getenv("TMPDIR");
   std::string name = std::string(directory != nullptr ? directory : "/tmp") + "/filterblock-rocksdb-XXXXXX";
@@ -77,11 +84,7 @@ Database::~Database() {
 }
 
 void Database::Reopen(const Setting& setting) {
-  rocks::Options options = setting.options;
-  rocks::BlockBasedTableOptions table = setting.table;
-  table.filter_policy = setting.policy;
-  options.table_factory.reset(rocks::NewBlockBasedTableFactory(table));
-  REQUIRE(TryReopen(options));
+  REQUIRE(TryReopen(setting.Final()));
 }
 
 // Newer versions give a unique_ptr.

@@ -8,8 +8,6 @@
 #include <atomic>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <random>
 
 namespace {
@@ -28,19 +26,6 @@ class CountingLogger : public rocks::Logger {
   }
   std::atomic<int> lines{0};
 };
-
-std::string FileOf(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
-}
-
-void Overwrite(const std::string& path, size_t offset, const std::string& bytes) {
-  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
-  file.seekp(static_cast<std::streamoff>(offset));
-  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  file.close();
-  CHECK(!file.fail());
-}
 
 using Extent = std::pair<size_t, size_t>;  // Begin and end.
 
@@ -91,7 +76,9 @@ uint64_t LookUpDamaged(Database& db, const Case& of, const char* policy, const s
   rocks::ReadOptions options;
   options.verify_checksums = of.verified;
   db.Close();
-  Overwrite(path, offset, bytes);
+  std::string damaged = intact;
+  damaged.replace(offset, bytes.size(), bytes);
+  REQUIRE(rocks::WriteStringToFile(rocks::Env::Default(), damaged, path));
   db.Reopen(setting);
   CHECK(db.Wrong(0, kKeys, options) == 0);
   CHECK(db.Wrong(kAbsent, kAbsent + 100, options) == 0);
@@ -102,7 +89,7 @@ uint64_t LookUpDamaged(Database& db, const Case& of, const char* policy, const s
   // It does not look at partitions of filters.
   CHECK(of.partitioned || db->VerifyChecksum().ok() != of.checksums);
   db.Close();
-  Overwrite(path, offset, intact.substr(offset, bytes.size()));
+  REQUIRE(rocks::WriteStringToFile(rocks::Env::Default(), intact, path));
   return failed;
 }
 
@@ -115,7 +102,9 @@ void DamageFilters(const Case& of, const char* policy, size_t step) {
   db.Put(0, kKeys);
   db.Compact();
   CHECK(db.Tables().size() == 1);
-  const std::string path = db.Tables()[0], intact = FileOf(path);
+  const std::string path = db.Tables()[0];
+  std::string intact;
+  REQUIRE(rocks::ReadFileToString(rocks::Env::Default(), path, &intact));
   const std::vector<Extent> filters = FiltersOf(intact);
   CHECK(of.partitioned ? filters.size() > 3 : filters.size() == 1);
   std::mt19937_64 random(7);

@@ -25,8 +25,9 @@ class NoCase final : public rocks::Comparator {
 };
 
 // Null if it is refused.
-static PolicyPtr Normal(const std::string& name, bool has_form = true) {
+static PolicyPtr Normal(const std::string& name, bool has_form = true, const char* distinct_keys_of = "") {
   filterblock::RocksdbFilterOptions options;
+  options.distinct_keys_of = distinct_keys_of;
   if (has_form) options.normal_form = [](const rocks::Slice& key, std::string* to) { *to = Cased(key.ToString(), tolower); };
   options.normal_form_name = name;
   PolicyPtr policy;
@@ -71,7 +72,7 @@ void TestEqualKeys() {
       CHECK(db.Taken(rocks::BLOOM_FILTER_USEFUL) >= 2 * kKeys * 98 / 100);
     }
     // Other policies do not find these filters, and their own are not found by this one.
-    for (const PolicyPtr& other : {Normal("nocase.2"), Ours("blocked:10", "ribbon:10"),
+    for (const PolicyPtr& other : {Normal("nocase.2"), Normal("", false, "test.nocase"),
                                    PolicyPtr(rocks::NewBloomFilterPolicy(10)), Normal("nocase")}) {
       db.Reopen(setting_of(other));
       CHECK(FoundInUpperCase(db, 0, kKeys) == kKeys);
@@ -79,14 +80,28 @@ void TestEqualKeys() {
       CHECK((db.Taken(rocks::BLOOM_FILTER_USEFUL) > 0) == (other->GetId() == setting.policy->GetId()));
     }
   }
-  // What the form is for: filters of bytes deny stored keys.
-  for (const PolicyPtr& bytes : {Ours("blocked:10", "ribbon:10"), PolicyPtr(rocks::NewBloomFilterPolicy(10))}) {
+  // What the form is for: filters of bytes deny stored keys, ours where what is stated is wrong.
+  for (const PolicyPtr& bytes : {Normal("", false, "test.nocase"), PolicyPtr(rocks::NewBloomFilterPolicy(10))}) {
     Database db(setting_of(bytes));
     db.Put(0, kKeys);
     CHECK(FoundInUpperCase(db, 0, kKeys) < kKeys / 10);
     db.Reopen(setting_of(Normal("nocase")));
     CHECK(FoundInUpperCase(db, 0, kKeys) == kKeys);
   }
-  for (const char* name : {"", "no case", "no/case", "no=case"}) CHECK(Normal(name) == nullptr);
-  CHECK(Normal("nocase", false) == nullptr);
+  // Such databases are not opened without a form or a statement of this comparator, nor where RocksDB itself hashes bytes.
+  const PolicyPtr form = Normal("nocase"), stated = Normal("", false, "test.nocase");
+  Database db(setting_of(form));
+  for (const PolicyPtr& policy : {form, stated, Ours("blocked:10", "ribbon:10"), Normal("", false, "test.other")}) {
+    for (int hashed = 0; hashed < 4; ++hashed) {
+      Setting setting = setting_of(policy);
+      setting.options.allow_concurrent_memtable_write = false;
+      setting.options.prefix_extractor.reset(rocks::NewFixedPrefixTransform(1));
+      setting.options.memtable_prefix_bloom_size_ratio = hashed == 1 ? 0.1 : 0;
+      if (hashed == 2) setting.table.index_type = rocks::BlockBasedTableOptions::kHashSearch;
+      if (hashed == 3) setting.options.memtable_factory.reset(rocks::NewHashSkipListRepFactory());
+      const rocks::Status status = db.TryReopen(setting.Final());
+      CHECK(policy == stated || (policy == form && hashed == 0) ? status.ok() : status.IsInvalidArgument());
+    }
+  }
+  for (const char* name : {"", "no case", "no/case", "no=case"}) CHECK(Normal(name) == nullptr && Normal("nocase", false) == nullptr);
 }

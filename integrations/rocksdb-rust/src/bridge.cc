@@ -28,7 +28,7 @@ struct rocksdb_column_family_handle_t {
   bool immortal;
 };
 
-// A statement about a comparator, or a normal form, excuses findings. They are not excused of another comparator.
+// A statement about a comparator, or a normal form, excuses findings: not of another comparator, nor of another policy.
 struct fbr_policy {
   std::shared_ptr<const rocksdb::FilterPolicy> rep;
   std::string comparator;
@@ -105,10 +105,10 @@ uint32_t Findings(const rocksdb::ColumnFamilyOptions& options, const fbr_policy&
                         table->index_type == BlockBasedTableOptions::kHashSearch ||
                         rocksdb::Slice(options.memtable_factory->Name()).starts_with("Hash");
     found = kEqualKeys | (hashed ? kHashedBytes : 0);
-    if (policy.comparator == options.comparator->Name()) found &= ~policy.excused;
   }
   if (table->filter_policy == nullptr) found |= kNoPolicy;
   else if (table->filter_policy->GetId() != policy.rep->GetId()) found |= kOtherPolicy;
+  else if (policy.comparator == options.comparator->Name()) found &= ~policy.excused;
   if (!table->whole_key_filtering && options.prefix_extractor == nullptr) found |= kNoEntries;
   if (options.optimize_filters_for_hits) found |= kNoneAtBottom;
   return found;
@@ -177,6 +177,7 @@ fbr_policy* fbr_policy_new(const rocksdb_options_t* of, const char* const* texts
   options.upper = texts[0];
   options.bottommost = texts[1];
   options.trusted = trusted;
+  if (distinct_keys) options.distinct_keys_of = of->rep.comparator->Name();
   const uint32_t excused = distinct_keys ? kEqualKeys | kHashedBytes : form != nullptr ? kEqualKeys : 0;
   std::unique_ptr<fbr_policy> policy(new fbr_policy{nullptr, of->rep.comparator->Name(), excused});
   const rocksdb::Status status = filterblock::NewRocksdbFilterPolicy(options, &policy->rep);

@@ -55,7 +55,8 @@ pub fn empty() -> PyErr {
 
 /// Returns the exception for keys of which only some came, though their number was stated.
 pub fn of_part(num_given: usize) -> PyErr {
-    let text = "keys came, fewer than their len(): a filter would deny those that were taken before";
+    let text = "keys came, fewer than their len(): a filter would deny those that were taken before; if len() is an \
+                estimate, give a list";
     BuildError::new_err(format!("{num_given} {text}"))
 }
 

@@ -70,7 +70,8 @@ impl Keys {
         }
         match odd {
             _ if !is_part(object, scalars.len()) => {}
-            Odd::Maybe => {}
+            // Which ones came is not known, so that answers would be taken for those of other keys.
+            Odd::Maybe => scalars.fill(Some(Scalar::NotIndexable)),
             Odd::LeftOut => scalars.push(Some(Scalar::NotIndexable)),
             Odd::Refused | Odd::Unordered => return Err(error::of_part(scalars.len())),
         }
@@ -98,13 +99,13 @@ impl Keys {
     /// Returns the keys of a series, an index or an array of pandas. Whatever pandas calls missing is null.
     fn of_pandas(object: &Bound<'_, PyAny>, odd: Odd) -> PyResult<Self> {
         let py = object.py();
-        let series = match py.import("pandas")?.call_method1("Series", (object,)) {
-            // It is an index of several levels, whose values are tuples.
-            Err(error) if error.is_instance_of::<PyNotImplementedError>(py) => {
-                return Self::not_indexable(object.len()?, object.get_type().name()?.to_str()?, odd);
-            }
-            series => series?,
-        };
+        let series = py.import("pandas")?.call_method1("Series", (object,));
+        let has_levels = matches!(&series, Err(error) if error.is_instance_of::<PyNotImplementedError>(py));
+        // The values of an index of several levels are tuples.
+        if has_levels || numpy::has_own_equality(object)? {
+            return Self::not_indexable(object.len()?, object.get_type().name()?.to_str()?, odd);
+        }
+        let series = series?;
         let dtype = series.getattr("dtype")?;
         // Arrow would infer one type for values of several.
         if !matches!(dtype.str()?.to_str()?, "object" | "category") {

@@ -79,12 +79,12 @@ pub fn keys(object: &Bound<'_, PyAny>, odd: Odd) -> PyResult<Keys> {
     of_fixed(&data, &kind, what, mask)
 }
 
-/// Returns whether a class that is not of NumPy says which values are equal, as that of numbers with units.
-fn has_own_equality(array: &Bound<'_, PyAny>) -> PyResult<bool> {
+/// Returns whether a class that is not of NumPy or pandas says which values are equal, as that of numbers with units.
+pub fn has_own_equality(array: &Bound<'_, PyAny>) -> PyResult<bool> {
     for kind in array.get_type().mro() {
         let own = kind.getattr("__dict__")?;
         if own.contains("__eq__")? || own.contains("__array_ufunc__")? {
-            return Ok(!matches!(&*package_of(&kind)?, "numpy" | "builtins"));
+            return Ok(!matches!(&*package_of(&kind)?, "numpy" | "pandas" | "builtins"));
         }
     }
     Ok(false)

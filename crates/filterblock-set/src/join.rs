@@ -41,8 +41,12 @@ pub(crate) fn copy_bits(from: &[u8], from_at: usize, to: &mut [u8], to_at: usize
 /// The bytes of units, and of rows of a byte each, that are made, or read, at once: at least one unit.
 pub(crate) const BATCH_LEN: u64 = 4 << 20;
 
-/// Calls `each` with batches of the group's units: part, first unit and number of units.
-pub(crate) fn batches<E>(record: &Record, mut each: impl FnMut(u32, u32, u32) -> Result<(), E>) -> Result<(), E> {
+type Done = Result<(), SetBuildError>;
+
+/// Calls `each` with batches of the group's units: part, first unit and number of units. Fails if a `usize` cannot number
+/// a unit's bits, as for units of 512 MiB and more on 32 bits.
+pub(crate) fn batches(record: &Record, mut each: impl FnMut(u32, u32, u32) -> Done) -> Done {
+    usize::try_from(8 * record.payload_len(0)).map_err(|_| SetBuildError::TooLarge)?;
     let unit_rows = u64::from(record.unit_pages) * u64::from(record.table.shape.page_rows());
     let at_once = (BATCH_LEN / (record.payload_len(0) + unit_rows)).clamp(1, record.num_units().into()) as u32;
     for part in 0..u32::from(record.table.shape.num_visits) {
@@ -61,7 +65,7 @@ pub(crate) fn write_group(
     sources: &[Source],
     scratch: &mut (impl Read + Seek),
     sink: &mut impl Write,
-) -> Result<(), SetBuildError> {
+) -> Done {
     let (page_rows, num_lanes) = (u64::from(record.table.shape.page_rows()), record.num_lanes as usize);
     let unit_rows = (u64::from(record.unit_pages) * page_rows) as usize;
     let (mut units, mut rows): (Vec<Vec<u8>>, Vec<u8>) = (Vec::new(), Vec::new());
@@ -89,7 +93,7 @@ pub(crate) fn write_group(
             bytes::append(payload, &[check], CHECK_LEN as usize);
             sink.write_all(payload)?;
         }
-        Ok::<_, SetBuildError>(())
+        Ok(())
     })?;
     // Each source was read once, from its first row to its last.
     let is_intact = |(source, crc): (&Source, crc32fast::Hasher)| source.crc == crc.finalize();

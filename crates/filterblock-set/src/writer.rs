@@ -93,7 +93,7 @@ impl<S: Read + Write + Seek> GroupWriter<S> {
     /// returns their number.
     ///
     /// # Errors
-    /// [`SetBuildError::Io`]; [`SetBuildError::TooLarge`] on 32 bits, for units of 512 MiB and more of other writers.
+    /// [`SetBuildError::Io`]; [`SetBuildError::TooLarge`] on 32 bits, for units of 512 MiB and more.
     pub fn absorb<B: AsRef<[u8]>>(
         &mut self,
         group: &Group,
@@ -108,8 +108,6 @@ impl<S: Read + Write + Seek> GroupWriter<S> {
         if runs.is_empty() {
             return Ok(0);
         }
-        // Bits of a unit are numbered by a `usize`.
-        usize::try_from(8 * record.payload_len(0)).map_err(|_| SetBuildError::TooLarge)?;
         let (at, lanes) = (self.scratch.seek(SeekFrom::End(0))?, lanes.iter().copied().flatten().collect());
         let (mut crc, mut num_bad, mut rows) = (crc32fast::Hasher::new(), 0, Vec::new());
         // Appended in pieces: rows of few lanes are up to eight times as long as in their unit.
@@ -117,13 +115,12 @@ impl<S: Read + Write + Seek> GroupWriter<S> {
             crc.update(rows);
             self.scratch.write_all(rows).map(|()| rows.clear())
         };
-        join::batches(record, |part, first, count| -> Result<(), SetBuildError> {
+        join::batches(record, |part, first, count| {
             let range = record.unit_range(part, first).start..record.unit_range(part, first + count - 1).end;
             let bytes = fetch(range.clone())?;
             for unit in first..first + count {
-                let place = record.unit_range(part, unit);
-                let bytes =
-                    bytes.as_ref().get((place.start - range.start) as usize..(place.end - range.start) as usize);
+                let Range { start, end } = record.unit_range(part, unit);
+                let bytes = bytes.as_ref().get((start - range.start) as usize..(end - range.start) as usize);
                 let opened = bytes.and_then(|bytes| group.open(part, unit, bytes).ok());
                 num_bad += u64::from(opened.is_none());
                 let payload = opened.unwrap_or_else(|| vec![0xff; record.payload_len(unit) as usize].into());

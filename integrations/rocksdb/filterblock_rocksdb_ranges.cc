@@ -2,6 +2,7 @@
 
 #include <filterblock.h>
 #include <rocksdb/comparator.h>
+#include <rocksdb/version.h>
 
 #include <utility>
 #include <vector>
@@ -117,6 +118,8 @@ RocksdbRangeFilters::RocksdbRangeFilters(std::string policy, bool verify)
 
 Status RocksdbRangeFilters::New(const std::string& policy, std::shared_ptr<RocksdbRangeFilters>* filters,
                                 bool verify) {
+  const std::string compiled = std::to_string(ROCKSDB_MAJOR) + "." + std::to_string(ROCKSDB_MINOR);
+  if (rocks::GetRocksVersionAsString(false) != compiled) return Status::NotSupported("compiled for RocksDB", compiled);
   BuilderPtr tried;
   const Status status = NewBuilder(policy, nullptr, &tried);
   if (status.ok()) filters->reset(new RocksdbRangeFilters(policy, verify));

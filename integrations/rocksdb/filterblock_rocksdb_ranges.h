@@ -32,8 +32,8 @@ namespace filterblock {
 // Makes range filters for the tables of a column family. The name of the property is "filterblock.range".
 class RocksdbRangeFilters final : public ROCKSDB_NAMESPACE::TablePropertiesCollectorFactory {
  public:
-  // `policy` is that of a range filter: "range:14". InvalidArgument for any other text. While a table is written its
-  // keys are kept in memory.
+  // `policy` is that of a range filter: "range:14". InvalidArgument for any other text, NotSupported for a RocksDB of
+  // another version than the headers. While a table is written its keys are kept in memory.
   //
   // A filter's digest is not verified for each iterator, as RocksDB verifies its checksum of the properties when it
   // opens a table. Tables without checksums (kNoChecksum) need `verify`, which takes time in proportion to the filter.

@@ -115,7 +115,7 @@ impl Scalar {
             _ if name.starts_with("numpy.int") || name.starts_with("numpy.uint") => {
                 int(&object.call_method0("__index__")?)
             }
-            _ if name.starts_with("pandas.") => return of_pandas(object, &name),
+            _ if name.starts_with("pandas.") => return of_pandas(object, &name, odd),
             _ if name.starts_with("pyarrow.lib.") && name.ends_with("Scalar") => return of_arrow(object),
             _ => Self::NotIndexable,
         }))
@@ -177,12 +177,13 @@ pub fn is_text_or_bytes(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 }
 
 /// Returns the value of an object of pandas: a timestamp, or `None` for what pandas calls missing.
-fn of_pandas(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<Scalar>> {
+fn of_pandas(object: &Bound<'_, PyAny>, name: &str, odd: Odd) -> PyResult<Option<Scalar>> {
     match name.rsplit('.').next() {
         Some("NaTType" | "NAType") => Ok(None),
         // `value` raises an error for times that 64 bits of nanoseconds cannot hold.
         Some("Timestamp") => Ok(Some(match object.getattr("value").and_then(|value| value.extract::<i64>()) {
             Ok(count) if object.getattr("tzinfo")?.is_none() => Scalar::LocalTimestamp(count, TimeUnit::Nanosecond),
+            Ok(_) if odd == Odd::Maybe && has_two_offsets(object).unwrap_or(true) => Scalar::NotIndexable,
             Ok(count) => Scalar::Instant(count, TimeUnit::Nanosecond),
             Err(_) => Scalar::NotIndexable,
         })),

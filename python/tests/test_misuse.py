@@ -374,7 +374,7 @@ GROUPS = [
     [dt.datetime(2020, 1, 1, tzinfo=dt.timezone.utc), pd.Timestamp("2020-01-01", tz="UTC"), pd.Timestamp("2020-01-01T09", tz="Asia/Tokyo")],
     [pa.scalar(dt.datetime(2020, 1, 1, tzinfo=dt.timezone.utc)), dt.datetime(2020, 1, 1, tzinfo=dt.timezone.utc)],
     # An hour that comes twice: Python compares times of one zone without their folds.
-    [dt.datetime(2026, 10, 25, 2, 30, tzinfo=BERLIN), dt.datetime(2026, 10, 25, 2, 30, tzinfo=BERLIN, fold=1)],
+    [dt.datetime(2026, 10, 25, 2, 30, tzinfo=BERLIN, fold=fold) for fold in (0, 1)] + [pd.Timestamp(f"2026-10-25T0{hour}:30", tz="UTC").tz_convert(BERLIN) for hour in (0, 1)],
     [pd.Timestamp("2020-01-01T00:00:00.000000001"), np.datetime64("2020-01-01T00:00:00.000000001")],
     [dt.time(1, 2, 3), pa.scalar(dt.time(1, 2, 3))],
     [float("nan"), decimal.Decimal("NaN")],

@@ -266,6 +266,7 @@ function cellEntry(row, column) {
 
 // The entry that a query is about, or null if it has none.
 function entryOf({ id, param }, { form, a, b }) {
+  if (![a, b ?? a].every(Buffer.isBuffer)) throw new TypeError('a key is a Buffer');
   switch (`${id} ${form}`) {
     case '0 key': case '1 row': case '1 cell': case '4 key': return a;
     case '2 cell': return cellEntry(a, b);

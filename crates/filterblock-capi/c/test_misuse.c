@@ -20,6 +20,7 @@ struct mistake {
 #define ROWS "blocked:20,seed=7,transform=row"
 #define CELLS "blocked:20,seed=7,transform=row+column"
 #define PREFIXES "blocked:20,seed=7,transform=prefix:8"
+#define BOTH "blocked:20,seed=7,transform=whole-key+prefix:8"
 #define LONG_PREFIXES "blocked:20,seed=7,transform=prefix:99"
 
 static const struct mistake mistakes[] = {
@@ -42,6 +43,7 @@ static const struct mistake mistakes[] = {
     {"hashes of another seed are queried, nothing expected", WHOLE, KEY, NULL, HASH, OTHER_SEED, DENIES},
     {"hashes of another transform are queried, nothing expected", PREFIXES, KEY, NULL, HASH, WHOLE, DENIES},
     {"hashes of another seed are added", WHOLE, HASH, WHOLE, KEY, OTHER_SEED, DENIES},
+    {"hashes of keys are added under whole-key+prefix or delimited, queries by prefix", BOTH, HASH, BOTH, PREFIX, BOTH, DENIES},
     {"prefixes are added as keys", WHOLE, PREFIX, WHOLE, KEY, NULL, DENIES},
 };
 
@@ -68,7 +70,7 @@ static filterblock_status add(filterblock_builder *builder, const struct mistake
 static bool ask(const filterblock_reader *reader, const struct mistake *mistake, const char *key) {
     switch (mistake->asked) {
         case KEY: return filterblock_reader_may_contain(reader, key, KEY_LEN);
-        case PREFIX: return filterblock_reader_may_contain_prefix(reader, key, KEY_LEN);
+        case PREFIX: return filterblock_reader_may_contain_prefix(reader, key, 8);
         case ROW: return filterblock_reader_may_contain_row(reader, key, KEY_LEN);
         case CELL: return filterblock_reader_may_contain_row_column(reader, key, KEY_LEN, "column", 6);
         default: return filterblock_reader_may_contain_hash(reader, hash_of(mistake->hashed, key));

@@ -366,8 +366,9 @@ size_t filterblock_policy_text(const struct filterblock_policy *policy,
                                char *out,
                                size_t out_len);
 
-// The hash of the entry that answers for a key, for builders and readers of this policy. False if the key has none: it
-// is *maybe* in every table.
+// The hash of the entry that answers for a key, for readers of this policy, and for builders unless its transform is
+// `whole-key+prefix` or `delimited`, under which a key has more entries. False if the key has none: it is *maybe* in
+// every table.
 bool filterblock_policy_hash_key(const struct filterblock_policy *policy,
                                  const void *key,
                                  size_t key_len,
@@ -445,7 +446,8 @@ filterblock_status filterblock_builder_add_row_column(struct filterblock_builder
                                                       size_t column_len);
 
 // Adds an entry by its hash under the policy's seed or secret key, as `filterblock_policy_hash_key` makes it. Nothing
-// checks this: where it is not so, the filter denies keys that are stored.
+// checks this: where it is not so, the filter denies keys that are stored. It is one entry: under `whole-key+prefix`
+// and `delimited` a key's other prefixes are denied, which `filterblock_builder_add_key` adds.
 filterblock_status filterblock_builder_add_hash(struct filterblock_builder *builder,
                                                 uint64_t hash);
 

@@ -211,7 +211,8 @@ pub unsafe extern "C" fn filterblock_builder_add_row_column(
 }
 
 /// Adds an entry by its hash under the policy's seed or secret key, as `filterblock_policy_hash_key` makes it. Nothing
-/// checks this: where it is not so, the filter denies keys that are stored.
+/// checks this: where it is not so, the filter denies keys that are stored. It is one entry: under `whole-key+prefix`
+/// and `delimited` a key's other prefixes are denied, which `filterblock_builder_add_key` adds.
 #[unsafe(no_mangle)]
 pub extern "C" fn filterblock_builder_add_hash(builder: Option<&mut Builder>, hash: u64) -> Status {
     add(builder, |builder| {

@@ -71,8 +71,9 @@ pub unsafe extern "C" fn filterblock_policy_text(policy: Option<&Policy>, out: *
     unsafe { put_text(&text, out, out_len) }
 }
 
-/// The hash of the entry that answers for a key, for builders and readers of this policy. False if the key has none: it
-/// is *maybe* in every table.
+/// The hash of the entry that answers for a key, for readers of this policy, and for builders unless its transform is
+/// `whole-key+prefix` or `delimited`, under which a key has more entries. False if the key has none: it is *maybe* in
+/// every table.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn filterblock_policy_hash_key(
     policy: Option<&Policy>,

@@ -267,7 +267,7 @@ fn summarize(args: &Args, policy: &FilterPolicy, keys_read: u64, bytes: &[u8]) -
     let read = output::count(keys_read, "key");
     let note = match args.compact_frame {
         true => format!(
-            " from {read}; to be queried with --compact-frame {hash} --transform {transform}, which it does not store"
+            " from {read}; query it by --compact-frame {hash} --transform {transform}, in programs under {policy}"
         ),
         false => format!(" from {read}, {hash}"),
     };

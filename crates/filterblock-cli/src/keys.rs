@@ -17,9 +17,6 @@ const MAX_KEY_BYTES: usize = 128 << 20;
 /// The most that is read from a device, which may have no end.
 const MAX_DEVICE_BYTES: u64 = 16 << 20;
 
-/// The mark that some editors put before text.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-
 /// A source of keys.
 pub(crate) struct Keys {
     input: BufReader<Take<File>>,
@@ -200,13 +197,15 @@ impl Keys {
     fn warn_of_encoding(&mut self) -> Result<(), Failure> {
         let start = self.input.fill_buf();
         let start = start.map_err(|error| Failure::io(&self.name, "cannot read", &error, self.consequence))?;
-        if start.starts_with(BYTE_ORDER_MARK) {
-            exit::message(format_args!(
-                "{}: begins with a UTF-8 byte-order mark, whose bytes are now part of the first line. To drop them, run \
-                 `tail -c +4` on it.",
-                self.name.display()
-            ));
-        }
+        let (encoding, command) = match start {
+            [0xef, 0xbb, 0xbf, ..] => ("UTF-8", "tail -c +4"),
+            [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => ("UTF-16", "iconv -f UTF-16 -t UTF-8"),
+            _ => return Ok(()),
+        };
+        exit::message(format_args!(
+            "{}: begins with a {encoding} byte-order mark, and keys are the bytes as they are. Run `{command}` on it.",
+            self.name.display()
+        ));
         Ok(())
     }
 }

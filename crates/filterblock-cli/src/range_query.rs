@@ -41,7 +41,7 @@ impl RangeArgs {
     pub(crate) fn given(&self) -> Option<Query<'_>> {
         let [from, to, to_including, prefix] = [&self.from, &self.to, &self.to_including, &self.prefix]
             .map(|text| text.as_ref().map(|text| text.as_encoded_bytes()));
-        let upper = to.map(Excluded).or(to_including.map(Included));
+        let upper = to.map(|to| if to.is_empty() { Unbounded } else { Excluded(to) }).or(to_including.map(Included));
         match (from, upper, prefix) {
             (.., Some(prefix)) => Some(Query::Prefix(prefix)),
             (None, None, None) => None,

@@ -20,7 +20,8 @@ fn encodings_that_are_not_of_single_bytes_cause_a_warning() {
     place.write("mark.txt", "\u{feff}first\nsecond\n");
     place.write("plain.txt", "first\nsecond\u{feff}\n");
     place.write("numbers.bin", (0..200u8).flat_map(|number| [0, 0, 0, number, b'\n']).collect::<Vec<_>>());
-    for (name, part) in [("mark.txt", "byte-order mark"), ("plain.txt", ""), ("numbers.bin", "")] {
+    place.write("wide.txt", b"\xff\xfe1\0\n\0");
+    for (name, part) in [("mark.txt", "UTF-8 byte"), ("wide.txt", "UTF-16"), ("plain.txt", ""), ("numbers.bin", "")] {
         let (_, message) = ended(0, &place.run(&format!("build --output t.fb {name}")));
         assert_eq!(message.lines().count(), usize::from(!part.is_empty()), "{name}: {message}");
         assert!(message.contains(part) && message.contains(if part.is_empty() { "" } else { name }), "{message}");

@@ -95,7 +95,7 @@ fn ranges_prefixes_and_keys_are_queried() {
         (0, "--prefix user/00123"),
         (1, "--prefix visitor"),
         (0, "user/000010"),
-        (1, "visitor"),
+        (0, "--to="),
     ] {
         place.expect(code, &format!("query r.fb {flags}"));
     }

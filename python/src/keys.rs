@@ -114,6 +114,7 @@ impl Keys {
                 options.set_item("from_pandas", true)?;
                 return match pyarrow.call_method("array", (&series,), Some(&options)) {
                     Ok(array) => arrow::keys(&array, odd),
+                    Err(error) if !error::is_of_keys(py, &error) => Err(error),
                     Err(_) => Self::not_indexable(object.len()?, dtype.str()?.to_str()?, odd),
                 };
             }

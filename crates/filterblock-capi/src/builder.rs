@@ -340,9 +340,9 @@ pub extern "C" fn filterblock_builder_max_block_len(builder: Option<&Builder>) -
 
 /// Writes the block of what was added to the `capacity` bytes at `out`, of any alignment, and its length to `*len`.
 /// Then the builder is empty, and ready for the next table: keep the block, as a second finish is refused.
-/// After an error it keeps what was added, `*len` is 0, and what is in `out` means nothing. The block of a table without
-/// keys (`filterblock_builder_allow_empty`), or of keys none of which has an entry, is a header, which answers *no* to
-/// every key that could have one.
+/// After an error it keeps what was added (one of partitions after TOO_SHORT and NO_MEMORY alone), `*len` is 0, and what is
+/// in `out` means nothing. The block of a table without keys (`filterblock_builder_allow_empty`), or of keys none of which
+/// has an entry, is a header, which answers *no* to every key that could have one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn filterblock_builder_finish_into(
     builder: Option<&mut Builder>,

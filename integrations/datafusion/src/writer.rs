@@ -208,7 +208,8 @@ impl SetWriter {
     /// Writes the set, returns its length, and leaves the writer empty.
     ///
     /// # Errors
-    /// [`WriteError::Set`], of [`SetBuildError::Empty`] if no file was added since the last call.
+    /// [`WriteError::Set`], of [`SetBuildError::Empty`] if no file was added since the last call. The writer is empty after
+    /// any error: index the files anew.
     pub fn finish(&mut self, sink: &mut impl Write) -> Result<u64, WriteError> {
         Ok(self.take()?.finish(sink)?)
     }
@@ -222,7 +223,8 @@ impl SetWriter {
     /// read each appended group, until the set is compacted ([`SetBuilder::absorb`]).
     ///
     /// # Errors
-    /// [`WriteError::Set`], [`WriteError::Store`], [`WriteError::Contended`]; the writer has its files still.
+    /// [`WriteError::Set`], [`WriteError::Store`], [`WriteError::Contended`]; the writer has its files still. After an error
+    /// of the scratch, and where the future is dropped before its end, it has none of them: index the files anew.
     pub async fn append_to(
         &mut self,
         store: &dyn ObjectStore,
@@ -306,11 +308,11 @@ impl FileKeys {
         self.is_whole |= batch.num_rows() > 0;
         let mut result = Ok(());
         for ((name, kind), column) in self.columns.iter().zip(&mut self.hashes) {
-            if let Some(hashes) = column
-                && let Err(error) = add_column(&self.hasher, batch, name, *kind, hashes)
-            {
-                *column = None;
-                result = result.and(Err(error));
+            // Put back at its end: a panic on the way leaves no column with some of the rows.
+            let Some(mut hashes) = column.take() else { continue };
+            match add_column(&self.hasher, batch, name, *kind, &mut hashes) {
+                Ok(()) => *column = Some(hashes),
+                Err(error) => result = result.and(Err(error)),
             }
         }
         result

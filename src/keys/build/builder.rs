@@ -282,8 +282,7 @@ impl FilterBlockBuilder {
         let hash = hash.get();
         if self.last[last] != Some(hash) {
             self.hashes.push(hash);
-            // After it: if it unwinds for lack of memory, the same hash is not taken for a neighbour.
-            self.last[last] = Some(hash);
+            self.last[last] = Some(hash); // Not before the push: it may unwind, and the key be added again.
             // A tally's two sums would be one vector here, whose next addition waits until memory has it.
             self.added = self.added.wrapping_add(hash).wrapping_add(1);
         }

@@ -430,22 +430,20 @@ class Policy final : public rocks::FilterPolicy {
 
   std::string GetId() const override { return id_; }
 
-  // DB::Open asks, and fails.
+  // DB::Open asks, and fails. RocksDB's own comparators with timestamps, which are not hashed, do not state their order.
   Status ValidateOptions(const rocks::DBOptions& db, const rocks::ColumnFamilyOptions& family) const override {
-    const rocks::Comparator& comparator = *family.comparator;
-    if (!comparator.CanKeysWithDifferentByteContentsBeEqual() || comparator.Name() == distinct_keys_of_) {
-      return FilterPolicy::ValidateOptions(db, family);
-    }
+    const std::string name = family.comparator->Name();
     const auto* table = family.table_factory->GetOptions<rocks::BlockBasedTableOptions>();
     const bool hashed = family.memtable_prefix_bloom_size_ratio > 0 ||
                         Slice(family.memtable_factory->Name()).starts_with("Hash") ||
                         (table != nullptr && table->index_type == rocks::BlockBasedTableOptions::kHashSearch);
-    if (normal_form_ != nullptr && !hashed) return FilterPolicy::ValidateOptions(db, family);
-    return Status::InvalidArgument(
-        std::string("filterblock: stored keys would be denied, as their bytes are hashed by ") +
-            (hashed ? "RocksDB's memtables or index" : "filters without a normal form") +
-            ", and keys of different bytes may be equal, unless distinct_keys_of states otherwise, under the comparator",
-        comparator.Name());
+    const bool has_form = normal_form_ != nullptr && (normal_form_of_.empty() || normal_form_of_ == name);
+    if (!family.comparator->CanKeysWithDifferentByteContentsBeEqual() || name == distinct_keys_of_ ||
+        Slice(name).ends_with("ytewiseComparator.u64ts") || (has_form && !hashed)) {
+      return FilterPolicy::ValidateOptions(db, family);
+    }
+    const char* by = hashed ? "RocksDB's memtables or index" : "filters without its normal_form or distinct_keys_of";
+    return Status::InvalidArgument(std::string("filterblock: keys that it holds to be equal are denied by ") + by, name);
   }
 
   rocks::FilterBitsBuilder* GetBuilderWithContext(const rocks::FilterBuildingContext& context) const override {
@@ -531,6 +529,7 @@ class Policy final : public rocks::FilterPolicy {
   explicit Policy(const RocksdbFilterOptions& options)
       : trusted_(options.trusted),
         distinct_keys_of_(options.distinct_keys_of),
+        normal_form_of_(options.normal_form_of),
         normal_form_(options.normal_form),
         events_(std::make_shared<Events>(options.log)),
         rocksdbs_(rocks::NewBloomFilterPolicy(10)),
@@ -540,7 +539,7 @@ class Policy final : public rocks::FilterPolicy {
   PolicyPtr bottommost_;
   std::string id_;
   const bool trusted_;
-  const std::string distinct_keys_of_;
+  const std::string distinct_keys_of_, normal_form_of_;
   const NormalForm normal_form_;
   const std::shared_ptr<Events> events_;
   // Reads all of RocksDB's filters.

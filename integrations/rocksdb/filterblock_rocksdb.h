@@ -53,11 +53,16 @@ struct RocksdbFilterOptions {
   // Letters, digits and '.'; empty if and only if there is no form.
   std::string normal_form_name;
 
+  // The name of the comparator that the form is for: DB::Open fails with another one that may hold keys of different bytes
+  // to be equal. Empty: any.
+  std::string normal_form_of;
+
   // The name of a comparator that holds no keys of different bytes to be equal, though it does not say so: RocksDB's
-  // CanKeysWithDifferentByteContentsBeEqual is true unless a comparator overrides it. Where it is true, of a comparator of
-  // another name, DB::Open is InvalidArgument without a normal form, and where RocksDB itself hashes keys' bytes, as stored
-  // keys would be denied. If the statement is wrong, they are. CreateColumnFamily, and opening without writing, do not
-  // ask: ask ValidateOptions of the policy. No part of an options file.
+  // CanKeysWithDifferentByteContentsBeEqual is true unless a comparator overrides it. (RocksDB's own with timestamps need no
+  // statement.) Where it is true, of a comparator of another name, DB::Open is InvalidArgument without a normal form, and
+  // where RocksDB itself hashes keys' bytes, as stored keys would be denied. If the statement is wrong, they are.
+  // CreateColumnFamily, and opening without writing, do not ask: ask ValidateOptions of the policy. No part of an options
+  // file, after which a policy has neither form nor statement: set it anew.
   std::string distinct_keys_of;
 
   // Where to log filters that cannot be used. Without it they are logged when the next table is written, to its log.
@@ -74,12 +79,13 @@ ROCKSDB_NAMESPACE::Status NewRocksdbFilterPolicy(const RocksdbFilterOptions& opt
 // default. There : takes the place of =, which has a meaning of its own in RocksDB's options.
 void RegisterRocksdbFilterPolicy();
 
-// A prefix extractor (Options::prefix_extractor) of the bytes up to and including delimiter number `levels`, from 1 on, as
-// the library's transform "delimited:BYTE:LEVELS" has them at that level: RocksDB has one prefix for each key. Keys and
-// seeks with fewer delimiters are out of its domain: no filter is asked. (kHashSearch and memtables of hashes do not ask for
-// the domain: there seek within it, or with total_order_seek.) A change of either is a change of its name, and
-// RocksDB then uses no prefix of older tables. An options file that names it is read without it, and without an error: set it
-// anew in the program.
+// A prefix extractor (Options::prefix_extractor) of the bytes up to and including delimiter number `levels`, from 1
+// on, as the library's transform "delimited:BYTE:LEVELS" has them at that level: RocksDB has one prefix for each key.
+// Keys and seeks with fewer delimiters are out of its domain: no filter is asked. With any extractor, an iterator
+// whose range may leave the prefix of its seek needs ReadOptions::total_order_seek, or RocksDB leaves out tables that
+// have rows of it. (kHashSearch and memtables of hashes do not ask for the domain: there seek within it, or with
+// total_order_seek.) A change of either is a change of its name, and RocksDB then uses no prefix of older tables. An
+// options file that names it is read without it, and without an error: set it anew in the program.
 std::shared_ptr<const ROCKSDB_NAMESPACE::SliceTransform> NewDelimitedPrefixTransform(char delimiter, unsigned levels);
 
 // What a policy could not open and has built. A reader that is made for each lookup is counted each time.

@@ -25,9 +25,9 @@ class NoCase final : public rocks::Comparator {
 };
 
 // Null if it is refused.
-static PolicyPtr Normal(const std::string& name, bool has_form = true, const char* distinct_keys_of = "") {
+static PolicyPtr Normal(const std::string& name, bool has_form = true, const char* of = "") {
   filterblock::RocksdbFilterOptions options;
-  options.distinct_keys_of = distinct_keys_of;
+  (has_form ? options.normal_form_of : options.distinct_keys_of) = of;
   if (has_form) options.normal_form = [](const rocks::Slice& key, std::string* to) { *to = Cased(key.ToString(), tolower); };
   options.normal_form_name = name;
   PolicyPtr policy;
@@ -89,9 +89,9 @@ void TestEqualKeys() {
     CHECK(FoundInUpperCase(db, 0, kKeys) == kKeys);
   }
   // Such databases are not opened without a form or a statement of this comparator, nor where RocksDB itself hashes bytes.
-  const PolicyPtr form = Normal("nocase"), stated = Normal("", false, "test.nocase");
+  const PolicyPtr form = Normal("nocase"), stated = Normal("", false, "test.nocase"), other = Normal("x", true, "test.other");
   Database db(setting_of(form));
-  for (const PolicyPtr& policy : {form, stated, Ours("blocked:10", "ribbon:10"), Normal("", false, "test.other")}) {
+  for (const PolicyPtr& policy : {form, stated, other, Ours("blocked:10", "ribbon:10"), Normal("", false, "test.other")}) {
     for (int hashed = 0; hashed < 4; ++hashed) {
       Setting setting = setting_of(policy);
       setting.options.allow_concurrent_memtable_write = false;

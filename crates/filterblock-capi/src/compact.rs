@@ -18,8 +18,8 @@ const NO_KEYS: &str = "no keys were given; the frame of none, which denies every
 /// Builds the compact frame of `num_keys` keys, `key_lens[i]` bytes at `keys[i]`: 2 to 20 bytes more than its payload,
 /// without checksum, seed, transform, context and number of entries, for engines that keep these themselves. It is
 /// given to the caller in memory of the caller's allocator, as by `filterblock_builder_finish_with`. After an error
-/// store no bytes: such a frame answers *maybe*. No keys are an error, `FILTERBLOCK_STATUS_NOT_BUILT`: see
-/// `FILTERBLOCK_COMPACT_EMPTY`. `counters` may be null.
+/// store one byte 0, which answers *maybe*: engines such as LevelDB take no bytes for an empty filter, and deny. No keys
+/// are an error, `FILTERBLOCK_STATUS_NOT_BUILT`: see `FILTERBLOCK_COMPACT_EMPTY`. `counters` may be null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn filterblock_compact_build(
     policy: Option<&Policy>,

@@ -170,6 +170,7 @@ fbr_policy* fbr_policy_new(const rocksdb_options_t* of, const char* const* texts
   if (form != nullptr) {
     const std::shared_ptr<void> owned(form, free_form);
     options.normal_form_name = texts[2];
+    options.normal_form_of = of->rep.comparator->Name();
     options.normal_form = [owned, normal](const rocksdb::Slice& key, std::string* to) {
       normal(owned.get(), key.data(), key.size(), Append, to);
     };

@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let (from, to, prefix) = (argument(&args.from)?, argument(&args.to)?, argument(&args.prefix)?);
     let key = args.key.read()?;
     let start = from.as_deref().map_or(Bound::Unbounded, Bound::Included);
-    let end = to.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+    let end = to.as_deref().filter(|to| !to.is_empty()).map_or(Bound::Unbounded, Bound::Excluded);
     let limit = args.limit.unwrap_or(u64::MAX);
     let mut out = Output::new();
     let mut code = Code::Ok;

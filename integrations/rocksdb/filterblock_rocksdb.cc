@@ -410,9 +410,9 @@ class Policy final : public rocks::FilterPolicy {
     made->id_ = std::string(kClassName()) + ":" + upper + "/" + bottommost + (options.trusted ? "/trusted" : "");
     const std::string& name = options.normal_form_name;
     const auto is_other = [](unsigned char c) { return c != '.' && std::isalnum(c) == 0; };
-    if (name.empty() != (options.normal_form == nullptr) || std::any_of(name.begin(), name.end(), is_other)) {
-      return Status::InvalidArgument("filterblock: a normal form and a name of letters and digits need each other",
-                                     name);
+    if (name.empty() != (options.normal_form == nullptr) || name.empty() != options.normal_form_of.empty() ||
+        std::any_of(name.begin(), name.end(), is_other)) {
+      return Status::InvalidArgument("filterblock: a normal form, its name and its comparator need each other", name);
     }
     if (!name.empty()) {
       made->id_ += "/normal:" + name;
@@ -430,16 +430,17 @@ class Policy final : public rocks::FilterPolicy {
 
   std::string GetId() const override { return id_; }
 
-  // DB::Open asks, and fails. RocksDB's own comparators with timestamps, which are not hashed, do not state their order.
+  // DB::Open asks, and fails. RocksDB's two comparators with timestamps, which no filter is given, do not state it.
   Status ValidateOptions(const rocks::DBOptions& db, const rocks::ColumnFamilyOptions& family) const override {
     const std::string name = family.comparator->Name();
     const auto* table = family.table_factory->GetOptions<rocks::BlockBasedTableOptions>();
     const bool hashed = family.memtable_prefix_bloom_size_ratio > 0 ||
                         Slice(family.memtable_factory->Name()).starts_with("Hash") ||
                         (table != nullptr && table->index_type == rocks::BlockBasedTableOptions::kHashSearch);
-    const bool has_form = normal_form_ != nullptr && (normal_form_of_.empty() || normal_form_of_ == name);
+    const bool has_form = normal_form_ != nullptr && name == normal_form_of_;
     if (!family.comparator->CanKeysWithDifferentByteContentsBeEqual() || name == distinct_keys_of_ ||
-        Slice(name).ends_with("ytewiseComparator.u64ts") || (has_form && !hashed)) {
+        name == "leveldb.BytewiseComparator.u64ts" || name == "rocksdb.ReverseBytewiseComparator.u64ts" ||
+        (has_form && !hashed)) {
       return FilterPolicy::ValidateOptions(db, family);
     }
     const char* by = hashed ? "RocksDB's memtables or index" : "filters without its normal_form or distinct_keys_of";

@@ -53,8 +53,8 @@ struct RocksdbFilterOptions {
   // Letters, digits and '.'; empty if and only if there is no form.
   std::string normal_form_name;
 
-  // The name of the comparator that the form is for: DB::Open fails with another one that may hold keys of different bytes
-  // to be equal. Empty: any.
+  // The name of the comparator that the form is for, whose equal keys have one form: DB::Open fails with another one that
+  // may hold keys of different bytes to be equal. Empty if and only if there is no form.
   std::string normal_form_of;
 
   // The name of a comparator that holds no keys of different bytes to be equal, though it does not say so: RocksDB's

@@ -76,8 +76,7 @@ uint64_t LookUpDamaged(Database& db, const Case& of, const char* policy, const s
   rocks::ReadOptions options;
   options.verify_checksums = of.verified;
   db.Close();
-  std::string damaged = intact;
-  damaged.replace(offset, bytes.size(), bytes);
+  const std::string damaged = std::string(intact).replace(offset, bytes.size(), bytes);
   REQUIRE(rocks::WriteStringToFile(rocks::Env::Default(), damaged, path));
   db.Reopen(setting);
   CHECK(db.Wrong(0, kKeys, options) == 0);

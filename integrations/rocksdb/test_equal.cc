@@ -25,7 +25,7 @@ class NoCase final : public rocks::Comparator {
 };
 
 // Null if it is refused.
-static PolicyPtr Normal(const std::string& name, bool has_form = true, const char* of = "") {
+static PolicyPtr Normal(const std::string& name, bool has_form = true, const char* of = "test.nocase") {
   filterblock::RocksdbFilterOptions options;
   (has_form ? options.normal_form_of : options.distinct_keys_of) = of;
   if (has_form) options.normal_form = [](const rocks::Slice& key, std::string* to) { *to = Cased(key.ToString(), tolower); };
@@ -89,7 +89,7 @@ void TestEqualKeys() {
     CHECK(FoundInUpperCase(db, 0, kKeys) == kKeys);
   }
   // Such databases are not opened without a form or a statement of this comparator, nor where RocksDB itself hashes bytes.
-  const PolicyPtr form = Normal("nocase"), stated = Normal("", false, "test.nocase"), other = Normal("x", true, "test.other");
+  const PolicyPtr form = Normal("nocase"), stated = Normal("", false), other = Normal("x", true, "test.other");
   Database db(setting_of(form));
   for (const PolicyPtr& policy : {form, stated, other, Ours("blocked:10", "ribbon:10"), Normal("", false, "test.other")}) {
     for (int hashed = 0; hashed < 4; ++hashed) {
@@ -103,5 +103,6 @@ void TestEqualKeys() {
       CHECK(policy == stated || (policy == form && hashed == 0) ? status.ok() : status.IsInvalidArgument());
     }
   }
-  for (const char* name : {"", "no case", "no/case", "no=case"}) CHECK(Normal(name) == nullptr && Normal("nocase", false) == nullptr);
+  for (const char* name : {"", "no case", "no/case", "no=case"}) CHECK(Normal(name) == nullptr);
+  CHECK(Normal("nocase", false) == nullptr && Normal("nocase", true, "") == nullptr);
 }

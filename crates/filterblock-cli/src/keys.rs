@@ -203,7 +203,7 @@ impl Keys {
             _ => return Ok(()),
         };
         exit::message(format_args!(
-            "{}: begins with a {encoding} byte-order mark, and keys are the bytes as they are. Run `{command}` on it.",
+            "{}: begins with a {encoding} byte-order mark, which is in the keys as all bytes are. Run `{command}` on it.",
             self.name.display()
         ));
         Ok(())

@@ -20,7 +20,14 @@ declare -A slow_in_format_tests=(
   ["order::"]="the order of keys; no machine has one of its own"
   ["ribbon::equations_that_cross_a_cut"]="a minute: a large table; smaller ones are compared with the document"
   ["ribbon::the_writers_layers_are"]="half a minute: the same layers as elsewhere by the golden files"
-  ["ranges::no_range_of_any_small_set"]="a minute: every small set; the sets of many keys are run"
+  ["ranges::no_range_"]="a minute: sets of many keys and every small set; the kit's answers and the golden files are run"
+  ["safe_keys::no_stored_key"]="ten seconds; the same bits as elsewhere by the golden files"
+  ["fuse::the_writers_blocks"]="ten seconds; the same bits as elsewhere by the golden files"
+  ["range_plans::more_bits"]="half a minute: a model in floats; the document's vectors are run"
+  ["choice::a_filter_pays"]="half a minute: costs in floats; the choices that the document states are run"
+  ["choice::rounding_decides"]="ten seconds: costs in floats; the choices that the document states are run"
+  ["choice::the_block_is"]="ten seconds: costs in floats; the choices that the document states are run"
+  ["choice::partitions_of"]="ten seconds: costs in floats; the choices that the document states are run"
   ["hostile::sets_of_every_shape"]="a minute: builds of odd sets, whose bytes the golden files compare"
 )
 # shellcheck disable=SC2034

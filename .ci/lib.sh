@@ -13,7 +13,7 @@ export CARGO_PROFILE_DEV_OPT_LEVEL=2 CARGO_PROFILE_DEV_CODEGEN_UNITS=1
 logs=$PWD/target/ci
 rm -rf "$logs"
 mkdir -p "$logs"
-lanes=0 chain='' background=''
+lanes=0 chain='' background=()
 
 # proves <lane> <what>: declares a lane of either tier.
 declare -A proof=()
@@ -116,7 +116,9 @@ make_lean() {
       *) ln -sfn "$PWD/$entry" "$lean/$entry" ;;
     esac
   done
-  awk '/^\[/ {bench = /^\[\[bench\]\]/}
+  # In the short tier the fuzz targets are built with the tests; by themselves, other features would be compiled.
+  awk -v tier="$tier" '/^\[/ {bench = /^\[\[bench\]\]/}
+    /^default-members = / && tier == "run" {sub(/]$/, ", \"fuzz\"]")}
     /^members = / {print "members = [\"crates/*\", \"fuzz\", \"fuzz/portable\"]"; next}
     !bench' Cargo.toml >"$lean/Cargo.toml"
   printf '[profile.release.package.%s]\nopt-level = 0\n' "${cold[@]}" >>"$lean/Cargo.toml"
@@ -131,23 +133,24 @@ lean() {
   "$@"
 }
 
-# beside_the_others <function>: its lanes run one after the other, beside those that follow here.
+# beside_the_others <letter> <function>: its lanes, which have this letter before their numbers, run one after the other,
+# beside those that follow here.
 beside_the_others() {
   # A group of its own, so that it can be ended with all that it has started.
   set -m
   (
-    chain=b lanes=0
-    "$1"
+    chain=$1 lanes=0
+    "$2"
   ) &
-  background=$!
+  background+=("$!")
   set +m
-  trap 'kill -- "-$background" 2>/dev/null || true' EXIT
+  trap 'kill -- "${background[@]/#/-}" 2>/dev/null || true' EXIT
 }
 
 # Shows the lanes that have ended beside the others since the last call, and ends the run if one failed.
 show_ended() {
   local end status
-  for end in "$logs"/b*.end; do
+  for end in "$logs"/[a-z]*.end; do
     if [ ! -e "$end" ] || [ -e "${end%.end}.shown" ]; then continue; fi
     touch "${end%.end}.shown"
     header "$(cat "${end%.end}.name"), beside the others"
@@ -159,9 +162,8 @@ show_ended() {
 
 # Waits for the lanes beside the others.
 join_the_others() {
-  local status=0
-  [ -n "$background" ] || return 0
-  wait "$background" || status=$?
+  local group status=0
+  for group in "${background[@]}"; do wait "$group" || status=$?; done
   trap - EXIT
   show_ended
   [ "$status" = 0 ] || failed "what ran beside the others" "$status"

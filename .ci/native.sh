@@ -344,12 +344,12 @@ python_lane() {
 proves "C interface" "the calls of include/filterblock.h and their misuse, under valgrind and AddressSanitizer; that the package makes it"
 c_lane() {
   command -v cc >/dev/null || cannot "no C compiler here"
-  command -v valgrind >/dev/null || DEBIAN_FRONTEND=noninteractive apt-get install --yes -qq valgrind >/dev/null 2>&1 || true
+  [ "$tier" = run ] || command -v valgrind >/dev/null || DEBIAN_FRONTEND=noninteractive apt-get install --yes -qq valgrind >/dev/null 2>&1 || true
   if [ "$tier" = full ] && ! command -v cbindgen >/dev/null; then
     CARGO_PROFILE_RELEASE_OPT_LEVEL=1 cargo install cbindgen --locked || true
   fi
   export FILTERBLOCK_C_PROFILE=dev
-  lean crates/filterblock-capi/run
+  if [ "$tier" = full ]; then lean crates/filterblock-capi/run; else lean crates/filterblock-capi/run short; fi
 }
 
 # In the build that the tests have filled.
@@ -445,9 +445,9 @@ schedules_lane() {
   lean cargo test -p filterblock-kv --release --test shuttle -- --nocapture
 }
 
-# In the target directory that the tests have filled: some dependencies are built alike.
 proves "fuzz corpora, replayed" "every checked-in input of the fuzz targets"
-replay_lane() { lean cargo test -p filterblock-fuzz -- --nocapture; }
+# replay_lane <packages and tests>
+replay_lane() { lean cargo test "$@" -- --nocapture; }
 
 # fuzz_lane <seconds for each target>: from the checked-in corpora.
 proves "fuzz" "inputs that no one has thought of"

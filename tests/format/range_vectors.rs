@@ -64,6 +64,7 @@ fn range_vectors() {
     // Ten a day, of five days.
     let time = |seconds: u64| (1_700_000_000 + seconds).to_be_bytes();
     let times: Vec<_> = (0..50).map(|i| time(i / 10 * 86_400 + i % 10 * 60)).collect();
+    let keys: Vec<_> = times.iter().map(|time| &time[..]).collect();
     let spans = [(0, 0), (8, 50), (540, 540), (548, 86_390), (548, 86_400), (4_000, 80_000), (700, 200_000)];
     let spans = spans.map(|(from, to)| [time(from), time(to)]);
     let of_times: Vec<_> = spans.iter().map(|[from, to]| (Included(&from[..]), Included(&to[..]))).collect();
@@ -72,13 +73,7 @@ fn range_vectors() {
         line("words", 192.0, &texts(&["ant", "ape", "apple"]), WORDS, &["", "a", "ap", "app", "aq", "b"]),
         line("ends", 160.0, &texts(&["", "\0", "a", "a\0b"]), ENDS, &["a", "b"]),
         line("code", 14.0, &cubes, CUBES, &["-", "c", "c-", "c1", "c10", "c1000/", "c1:", "d"]),
-        lines_of(
-            "gaps",
-            policy,
-            &times.iter().map(|time| &time[..]).collect::<Vec<_>>(),
-            &of_times,
-            &[b"", &time(0)[..6], &[1]],
-        ),
+        lines_of("gaps", policy, &keys, &of_times, &[b"", &time(0)[..6], &[1]]),
     ];
     compare("range", &lines.concat());
 }
@@ -106,6 +101,7 @@ fn integer_vectors() {
         (Included(&b"u"[..]), Included(&b"t"[..])),
         (Included(&points[2][..]), Excluded(&points[2][..])),
     ]);
+    let prefixes: &[Bytes<'_>] = &[b"", b"t", &points[1][..8], &points[4][..4], &point(2), b"u"];
     let even: Vec<[u8; 2]> = (256..512u16).map(|i| (2 * i).to_be_bytes()).collect();
     let single = [(Included(&b"key"[..]), Included(&b"key"[..])), (Excluded(&b"ke"[..]), Excluded(&b"key"[..]))];
     let even: Vec<Bytes<'_>> = even.iter().map(|key| &key[..]).collect();
@@ -124,13 +120,7 @@ fn integer_vectors() {
     let evens = [("even", policy(0.02, 4)), ("exact", whole)]
         .map(|(name, policy)| lines_of(name, policy, &even, of_even, &[&[2], &[3, 255], &[3, 254], &[4]]));
     let lines = [
-        lines_of(
-            "points",
-            policy(0.001, 16),
-            &points.each_ref().map(|key| &key[..]),
-            &of_points,
-            &[b"", b"t", &points[1][..8], &points[4][..4], &point(2), b"u"],
-        ),
+        lines_of("points", policy(0.001, 16), &points.each_ref().map(|key| &key[..]), &of_points, prefixes),
         evens.concat(),
         lines_of("single", policy(0.5, 1), &[b"key"], &single, &[b"k", b"key", b"key0"]),
         limits(),
@@ -162,28 +152,23 @@ fn partition_vectors() {
     let mut lines = vec![format!("index {}", hex(&index))];
     let bytes = |partition: PartitionHandle| &file[partition.offset as usize..][..partition.len as usize];
     lines.extend((0..).zip(filter.partitions()).map(|(i, at)| format!("partition-{i} {}", hex(bytes(at)))));
-    let line = |query: String, found, may_contain| {
-        let asked = match (found, may_contain) {
+    let load = |partition| Ok::<_, Infallible>(bytes(partition));
+    let line = |text: String, query| {
+        let may_contain = filter.may_match(query, load).expect("sound partitions");
+        let asked = match (filter.find(query), may_contain) {
             (Lookup::Partitions(i, None), _) => i.number.to_string(),
             (Lookup::Partitions(i, Some(j)), _) => format!("{},{}", i.number, j.number),
             (Lookup::Present, true) | (Lookup::Absent, false) => "-".to_owned(),
-            (found, _) => panic!("{query}: {found:?}"),
+            (found, _) => panic!("{text}: {found:?}"),
         };
-        format!("{query} {} {asked}", if may_contain { "maybe" } else { "no" })
+        format!("{text} {} {asked}", if may_contain { "maybe" } else { "no" })
     };
-    let load = |partition| Ok::<_, Infallible>(bytes(partition));
     for (lower, upper) in PARTITIONED {
         let (lower, upper) = (lower.map(str::as_bytes), upper.map(str::as_bytes));
-        let may_contain = filter.may_match(Query::Range(lower, upper), load).expect("sound partitions");
-        lines.push(line(text(lower, upper), filter.find(Query::Range(lower, upper)), may_contain));
+        lines.push(line(text(lower, upper), Query::Range(lower, upper)));
     }
     for prefix in ["", "a", "ap", "ar", "b", "bf", "c", "d"] {
-        let may_contain = filter.may_match(Query::Prefix(prefix.as_bytes()), load).expect("sound partitions");
-        lines.push(line(
-            format!("{}*", hex(prefix.as_bytes())),
-            filter.find(Query::Prefix(prefix.as_bytes())),
-            may_contain,
-        ));
+        lines.push(line(format!("{}*", hex(prefix.as_bytes())), Query::Prefix(prefix.as_bytes())));
     }
     compare("range-partitions", &lines);
 }

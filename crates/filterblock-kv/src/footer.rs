@@ -149,19 +149,8 @@ impl Footer {
         if version != TABLE_VERSION {
             return Err(Error::NewerVersion { file: file.to_owned(), found: version, supported: TABLE_VERSION });
         }
-        let [
-            number,
-            table,
-            seed,
-            num_cells,
-            num_tombstones,
-            num_rows,
-            min_seq,
-            max_seq,
-            data_len,
-            index_len,
-            num_filters,
-        ] = core::array::from_fn::<u64, NUM_FIELDS, _>(|field| bytes::u64_at(page, FIELDS_AT + 8 * field));
+        let field = |index: usize| bytes::u64_at(page, FIELDS_AT + 8 * index);
+        let num_filters = field(NUM_FIELDS - 1);
         if num_filters > MAX_FILTERS as u64 {
             let expected = MAX_FILTERS as u64;
             return Err(damaged(Damage::Field { name: "number of filters", found: num_filters, expected }));
@@ -173,16 +162,16 @@ impl Footer {
             index_len: bytes::u32_at(page, at + FILTER_INDEX_LEN_AT),
         };
         let footer = Self {
-            number,
-            table,
-            seed,
-            num_cells,
-            num_tombstones,
-            num_rows,
-            min_seq,
-            max_seq,
-            data_len,
-            index_len,
+            number: field(0),
+            table: field(1),
+            seed: field(2),
+            num_cells: field(3),
+            num_tombstones: field(4),
+            num_rows: field(5),
+            min_seq: field(6),
+            max_seq: field(7),
+            data_len: field(8),
+            index_len: field(9),
             filters: (FILTERS_AT..).step_by(FILTER_STRIDE).take(num_filters as usize).map(filter).collect(),
         };
         match footer.offset() {

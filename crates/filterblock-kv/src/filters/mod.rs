@@ -26,7 +26,7 @@ pub(crate) use writer::{FilterPolicies, FilterWriter};
 use super::cache::{CachedFilter, FileId, FilterResidence, OPEN_RANGE_FILTER, PinnedBytes};
 use super::cell::CellKey;
 use super::context::{OpenFile, TableContext};
-use super::error::Error;
+use super::error::{Damage, Error};
 use super::footer::{FilterHandle, Footer, filter_context, open_footer};
 use super::manifest::HasherId;
 use super::names::FileName;
@@ -113,10 +113,18 @@ impl TableFilters {
         let file = OpenFile::new(context, name.clone());
         let opened = context.storage.open(&name).map_err(|error| Error::io(&name, "open", error)).and_then(|source| {
             let (filters, _, _) = open_footer(&name, &*source)?;
-            match (filters.number == number, filters.table == footer.table) {
-                (false, _) => Err(Error::Misplaced { file: name.clone(), named: number, stored: filters.number }),
-                (_, false) => Err(Error::Misplaced { file: name.clone(), named: footer.table, stored: filters.table }),
-                _ => Ok((source, filters)),
+            // Else it is another store's, or of before a backup of this one was restored, and has filters of other keys.
+            let facts = |of: &Footer| [of.table, of.num_cells, of.num_tombstones, of.num_rows, of.min_seq, of.max_seq];
+            let differs = |&(found, expected): &(u64, u64)| found != expected;
+            match facts(&filters).into_iter().zip(facts(footer)).find(differs) {
+                _ if filters.number != number => {
+                    Err(Error::Misplaced { file: name.clone(), named: number, stored: filters.number })
+                }
+                Some((found, expected)) => {
+                    let field = "number, count or sequence number of its table";
+                    Err(Error::damaged(&name, 0, Damage::Field { name: field, found, expected }))
+                }
+                None => Ok((source, filters)),
             }
         });
         let mut filters = match opened {

@@ -24,15 +24,19 @@ fn value(i: u64) -> Vec<u8> {
     format!("{i:0100}").into_bytes()
 }
 
-/// A closed store of one table, and the table's name.
-fn storage() -> (SimStorage, String) {
+/// A closed store of one table.
+fn filled(options: StoreOptions, rows: impl Iterator<Item = u64>) -> SimStorage {
     let storage = SimStorage::new();
-    let store = open(&storage).unwrap();
-    for i in 0..NUM_ROWS {
-        store.put(&key(2 * i), b"column", &value(i)).unwrap();
-    }
+    let store = Store::open(Arc::new(storage.clone()), options).unwrap();
+    rows.zip(0..).for_each(|(row, i)| store.put(&key(row), b"column", &value(i)).unwrap());
     store.flush().unwrap();
     store.close().unwrap();
+    storage
+}
+
+/// A closed store of one table, and the table's name.
+fn storage() -> (SimStorage, String) {
+    let storage = filled(options(), (0..NUM_ROWS).map(|i| 2 * i));
     let table = tables(&storage).remove(0);
     // Two data blocks, an index, two filters and a footer: a page each.
     assert_eq!(storage.contents(&table).unwrap().len(), 6 * PAGE_LEN);
@@ -107,13 +111,8 @@ fn a_damaged_filter_is_counted_and_reported_once_and_answers_stay_right() {
 #[test]
 fn a_filter_of_more_entries_than_its_table_has_is_not_used() {
     let (storage, table) = storage();
-    let others = SimStorage::new();
     let policy = FilterPolicy::with_bits_per_key(FilterKind::Bloom, 5.0).unwrap();
-    let store = Store::open(Arc::new(others.clone()), options().with_filter(Purpose::Row, policy)).unwrap();
-    (0..2 * NUM_ROWS).for_each(|i| store.put(&key(i), b"column", &value(i)).unwrap());
-    store.flush().unwrap();
-    store.close().unwrap();
-    let other = others.contents(&table).unwrap();
+    let other = filled(options().with_filter(Purpose::Row, policy), 0..2 * NUM_ROWS).contents(&table).unwrap();
     let other_at = other.len() - 3 * PAGE_LEN;
     damage(&storage, &table, |bytes| {
         bytes[FILTERS_AT[0]..FILTERS_AT[1]].copy_from_slice(&other[other_at..other_at + PAGE_LEN]);
@@ -127,6 +126,23 @@ fn a_filter_of_more_entries_than_its_table_has_is_not_used() {
     assert!(warning.to_string().contains(expected), "{warning}");
     let [table] = &store.stats().tables[..] else { panic!("one table") };
     assert_eq!((&table.unusable[..], table.filter_entries), (&[Purpose::Row][..], NUM_ROWS));
+}
+
+/// The files have the same numbers in both stores.
+#[test]
+fn filters_that_were_rebuilt_for_another_stores_table_are_not_used() {
+    let ((storage, _), others) = (storage(), filled(options(), 1000..=1000 + NUM_ROWS));
+    for storage in [&storage, &others] {
+        let store = open(storage).unwrap();
+        store.rebuild_filters(&RebuildOptions::new()).unwrap();
+        store.close().unwrap();
+    }
+    let name = storage.names().into_iter().find(|name| name.ends_with(".flt")).unwrap();
+    storage.replace(&name, others.contents(&name).unwrap());
+    let store = open(&storage).unwrap();
+    assert_eq!(ask(&store), 0);
+    let [warning] = &store.warnings()[..] else { panic!("one warning: {:?}", store.warnings()) };
+    assert!(warning.to_string().contains("of its table is 61 where 60 is expected"), "{warning}");
 }
 
 /// A store with a write that waits to be flushed, and the number of its last operation.

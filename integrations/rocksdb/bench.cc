@@ -87,8 +87,7 @@ class TimedPolicy final : public rocks::FilterPolicy {
 };
 
 struct Policy {
-  const char* name;
-  const char* id;
+  const char *name, *id;
 };
 
 constexpr Policy kPolicies[] = {
@@ -192,9 +191,8 @@ double Get(rocks::DB* db, const std::vector<std::string>& keys, bool present) {
     found += db->Get(options, db->DefaultColumnFamily(), key, &value).ok();
     value.Reset();
   }
-  const double seconds = SecondsSince(begin);
   CHECK(found == (present ? keys.size() : 0));
-  return seconds * 1e9 / static_cast<double>(keys.size());
+  return SecondsSince(begin) * 1e9 / static_cast<double>(keys.size());
 }
 
 double MultiGet(rocks::DB* db, const std::vector<std::string>& keys) {
@@ -208,10 +206,9 @@ double MultiGet(rocks::DB* db, const std::vector<std::string>& keys) {
                  statuses.data());
     for (const rocks::Status& status : statuses) absent += status.IsNotFound();
   }
-  const double seconds = SecondsSince(begin);
   const size_t num_keys = slices.size() / kBatch * kBatch;
   CHECK(absent == num_keys);
-  return seconds * 1e9 / static_cast<double>(num_keys);
+  return SecondsSince(begin) * 1e9 / static_cast<double>(num_keys);
 }
 
 std::vector<std::string> KeysFrom(uint64_t begin, uint64_t count) {
@@ -222,8 +219,7 @@ std::vector<std::string> KeysFrom(uint64_t begin, uint64_t count) {
 
 // A value for each policy and pass.
 struct Row {
-  const char* name;
-  const char* unit;
+  const char *name, *unit;
   std::vector<double> of[kNumPolicies];
   bool absolute = false;
 };
@@ -259,9 +255,7 @@ int main(int argc, char** argv) {
   const int passes = argc > 2 ? atoi(argv[2]) : 15;
   const std::string directory = argc > 3 ? argv[3] : "/tmp";
   std::vector<std::string> paths;
-  for (size_t p = 0; p < kNumPolicies; ++p) {
-    paths.push_back(directory + "/filterblock-rocksdb-bench-" + std::to_string(p));
-  }
+  for (size_t p = 0; p < kNumPolicies; ++p) paths.push_back(directory + "/filterblock-rocksdb-bench-" + std::to_string(p));
 
   Row rows[]{{"flush", "s", {}}, {"filters of a flush, a key", "ns", {}, true}, {"compaction", "s", {}},
              {"filters of a compaction, a key", "ns", {}, true}, {"memory that a compaction adds", "MB", {}}};

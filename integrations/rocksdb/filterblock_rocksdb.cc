@@ -412,7 +412,7 @@ class Policy final : public rocks::FilterPolicy {
     const auto is_other = [](unsigned char c) { return c != '.' && std::isalnum(c) == 0; };
     if (name.empty() != (options.normal_form == nullptr) || name.empty() != options.normal_form_of.empty() ||
         std::any_of(name.begin(), name.end(), is_other)) {
-      return Status::InvalidArgument("filterblock: a normal form, its name and its comparator need each other", name);
+      return Status::InvalidArgument("filterblock: a normal form needs a comparator, and a name in [a-zA-Z0-9.]", name);
     }
     if (!name.empty()) {
       made->id_ += "/normal:" + name;

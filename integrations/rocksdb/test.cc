@@ -57,7 +57,6 @@ void CheckAbsent(Database& db, const std::string& policy, uint64_t num_tables, u
 // MultiGet of present and absent keys in turns.
 void CheckMultiGet(Database& db, uint64_t num_keys, size_t batch) {
   db.Taken(rocks::BLOOM_FILTER_USEFUL);
-  uint64_t absent = 0;
   for (uint64_t begin = 0; begin + batch <= num_keys; begin += batch) {
     std::vector<std::string> keys;
     for (size_t i = 0; i < batch; ++i) keys.push_back(KeyOf(begin + i + (i % 2 != 0 ? kAbsent : 0)));
@@ -68,10 +67,9 @@ void CheckMultiGet(Database& db, uint64_t num_keys, size_t batch) {
                  statuses.data());
     for (size_t i = 0; i < batch; ++i) {
       CHECK(i % 2 != 0 ? statuses[i].IsNotFound() : statuses[i].ok() && values[i] == ValueOf(begin + i));
-      absent += i % 2;
     }
   }
-  CHECK(db.Taken(rocks::BLOOM_FILTER_USEFUL) >= absent * 98 / 100);
+  CHECK(db.Taken(rocks::BLOOM_FILTER_USEFUL) >= num_keys / batch * (batch / 2) * 98 / 100);
 }
 
 // Four tables in level 0, then those of the bottommost level; full filters and partitioned ones.
@@ -143,11 +141,9 @@ void TestPrefixes(bool partitioned, bool whole_keys) {
   setting.table.whole_key_filtering = whole_keys;
   Database db(setting);
   char key[32];
-  for (int i = 0; i < kPrefixes; ++i) {
-    for (int j = 0; j < kKeys; ++j) {
-      snprintf(key, sizeof key, "%06d-%d", 2 * i, j);
-      REQUIRE(db->Put(rocks::WriteOptions(), key, key));
-    }
+  for (int i = 0; i < kPrefixes * kKeys; ++i) {
+    snprintf(key, sizeof key, "%06d-%d", i / kKeys * 2, i % kKeys);
+    REQUIRE(db->Put(rocks::WriteOptions(), key, key));
   }
   REQUIRE(db->Flush(rocks::FlushOptions()));
   rocks::ReadOptions options;
@@ -276,10 +272,9 @@ void TestInterface() {
     }
     for (int round = 0; round < 2; ++round) {
       CHECK(builder->EstimateEntriesAdded() == 0);
-      for (uint64_t i = 0; i < 1000; ++i) {
-        builder->AddKey(KeyOf(i));
-        builder->AddKey(KeyOf(i));
-        CHECK(builder->EstimateEntriesAdded() == i + 1);
+      for (uint64_t i = 0; i < 2000; ++i) {
+        builder->AddKey(KeyOf(i / 2));
+        CHECK(builder->EstimateEntriesAdded() == i / 2 + 1);
       }
 #if FILTERBLOCK_ROCKSDB_VERSION >= 9006
       for (uint64_t i = 0; i < 1000; ++i) builder->AddKeyAndAlt(KeyOf(1000 + i), i < 500 ? "low" : "high");
@@ -324,9 +319,7 @@ int main(int argc, char** argv) {
   TestLookups(num_keys / 4, true, false, false);
   TestLookups(num_keys / 4, true, true, false);
   TestLookups(num_keys / 4, true, true, true);
-  for (const bool partitioned : {false, true}) {
-    for (const bool whole_keys : {false, true}) TestPrefixes(partitioned, whole_keys);
-  }
+  for (int i = 0; i < 4; ++i) TestPrefixes(i / 2 != 0, i % 2 != 0);
   TestDelimitedPrefixes();
   TestThreads(num_keys / 10);
   TestIngest();

@@ -56,7 +56,7 @@ class Database {
   ~Database();
 
   void Close() { db_.reset(); }
-  void Reopen(const Setting& setting);
+  void Reopen(const Setting& setting) { REQUIRE(TryReopen(setting.Final())); }
   rocks::Status TryReopen(const rocks::Options& options);
   rocks::DB* operator->() { return db_.get(); }
   const std::string& path() const { return path_; }

@@ -168,9 +168,8 @@ void TestDamage(bool long_plan) {
 void TestOtherPolicies() {
   constexpr uint64_t kStored = 10000;
   const PolicyPtr ours = Ours("blocked:10", "ribbon:10");
-  const PolicyPtr theirs[] = {PolicyPtr(rocks::NewBloomFilterPolicy(10)),
-                              PolicyPtr(rocks::NewRibbonFilterPolicy(10, -1)),
-                              PolicyPtr(rocks::NewBloomFilterPolicy(10))};
+  const PolicyPtr bloom(rocks::NewBloomFilterPolicy(10));
+  const PolicyPtr theirs[] = {bloom, PolicyPtr(rocks::NewRibbonFilterPolicy(10, -1)), bloom};
   for (int i = 0; i < 6; ++i) {
     for (const bool compacted : {false, true}) {
       const bool partitioned = i >= 3, legacy = i % 3 == 2;

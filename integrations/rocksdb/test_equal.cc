@@ -3,6 +3,7 @@
 #include "test.h"
 
 #include <rocksdb/comparator.h>
+#include <rocksdb/convenience.h>
 #include <rocksdb/slice_transform.h>
 
 #include <algorithm>
@@ -103,6 +104,10 @@ void TestEqualKeys() {
       CHECK(policy == stated || (policy == form && hashed == 0) ? status.ok() : status.IsInvalidArgument());
     }
   }
+  // RocksDB's comparators with timestamps need no statement.
+  Setting stamped(stated);
+  REQUIRE(rocks::Comparator::CreateFromString({}, "leveldb.BytewiseComparator.u64ts", &stamped.options.comparator));
+  CHECK(stated->ValidateOptions({}, stamped.Final()).ok());
   for (const char* name : {"", "no case", "no/case", "no=case"}) CHECK(Normal(name) == nullptr);
   CHECK(Normal("nocase", false) == nullptr && Normal("nocase", true, "") == nullptr);
 }

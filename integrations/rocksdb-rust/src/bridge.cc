@@ -205,7 +205,8 @@ uint32_t fbr_findings(const rocksdb_options_t* options, const fbr_policy* policy
   return Findings(options->rep, *policy);
 }
 
-// The policy that a database has, null if it is not one of the adapter's. A normal form is taken to be for its comparator.
+// The policy that a database has, null if it is not one of the adapter's. Whether it is for its comparator, it knows itself;
+// a normal form excuses no hashes of RocksDB's own.
 fbr_policy* fbr_policy_of(rocksdb_t* db, rocksdb_column_family_handle_t* family) noexcept {
   const rocksdb::Options options = db->rep->GetOptions(FamilyOf(db, family));
   const BlockBasedTableOptions* table = TableOf(options);
@@ -215,7 +216,9 @@ fbr_policy* fbr_policy_of(rocksdb_t* db, rocksdb_column_family_handle_t* family)
     return nullptr;
   }
   const bool has_form = table->filter_policy->GetId().find("/normal:") != std::string::npos;
-  return new fbr_policy{table->filter_policy, options.comparator->Name(), has_form ? kEqualKeys : 0U};
+  const uint32_t excused = has_form ? kEqualKeys : kEqualKeys | kHashedBytes;
+  const bool fits = table->filter_policy->ValidateOptions(options, options).ok();
+  return new fbr_policy{table->filter_policy, options.comparator->Name(), fits ? excused : 0};
 }
 
 // Passes the id of the policy that a database has to `sink`, unless it has none. Returns false if the tables cannot be read.

@@ -251,8 +251,9 @@ pub struct InUse {
 
 impl Filters {
     /// The filters of an open database, for instance of one whose options were read from a file; `None` if its policy is not
-    /// of this package. A normal form is taken to be for its comparator; [`Policies::distinct_keys`] is not known of it, so
-    /// where it was stated there is [`Finding::EqualKeys`].
+    /// of this package. It knows the comparator that a normal form or [`Policies::distinct_keys`] is for: there is
+    /// [`Finding::EqualKeys`] with another one, after an options file, which has neither, and beside
+    /// [`Finding::HashedBytes`].
     pub fn of(db: &DB) -> Option<Self> {
         Self::of_family(db, &Family::default_one())
     }

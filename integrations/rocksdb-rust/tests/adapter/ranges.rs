@@ -37,9 +37,7 @@ fn bounds_are_those_of_rust() {
     assert_eq!(set_range_filters(&mut options, &policy).unwrap_err(), Error::Useless(vec![Finding::NoChecksums]));
     let ranges = set_verified_range_filters(&mut options, &policy).unwrap();
     let (_directory, db) = open(&options);
-    for key in ["", "a", "ab", "b", "\u{7f}"] {
-        db.put(key, key).unwrap();
-    }
+    ["", "a", "ab", "b", "\u{7f}"].iter().for_each(|key| db.put(key, key).unwrap());
     db.put(b"\xff\xff", b"last").unwrap();
     db.flush().unwrap();
     let count = |range: std::ops::Range<&str>| scanned(&ranges, &db, range).len();

@@ -156,9 +156,10 @@
 //! of the type `filterblock-set-v1`, and the blob's `offset` and `length` in Puffin's footer are where this
 //! crate's offsets begin and the set's length. `fields` lists the columns' field ids, `snapshot-id` and
 //! `sequence-number` the snapshot that the set covers; a property with the index's length saves the guess of the tail.
-//! Columns are named by field ids in decimal, as names may change, and files by their paths. Data files never change
-//! under Iceberg, so the path alone is an identity; files of later snapshots are not in the set, and *maybe*. Deleted
-//! rows do no harm.
+//! Columns are named by field ids in decimal, as names may change, and files by their paths. Iceberg itself writes no path
+//! twice, but files that a table takes in (`add_files`, `migrate`) may be written anew by others: the identity is of the
+//! path, the length and the file's sequence number in its manifest entry. Files of later snapshots are not in the set, and
+//! *maybe*. Deleted rows do no harm.
 #![forbid(unsafe_code)]
 
 mod builder;

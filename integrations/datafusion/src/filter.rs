@@ -87,7 +87,8 @@ impl FileFilter {
     }
 
     /// Returns the files that, as they are now, may have a row for which all filters are true; for providers that list
-    /// their files themselves. `schema` has the table's columns that are stored in the files.
+    /// their files themselves. `schema` has the table's columns that are stored in the files, under the files' names: not
+    /// for columns that are found by field ids and were renamed, nor for those with a default in place of null.
     pub async fn may_match(&self, schema: &Schema, filters: &[Expr], files: &[&ObjectMeta]) -> FileMask {
         let counts = &mut Counts::default();
         match self.ask(schema, filters, counts).await {

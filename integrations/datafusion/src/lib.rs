@@ -56,6 +56,7 @@
 //! What is not noticed: a writer that leaves out rows, an entity tag that stays when the file changes, and a list of files
 //! that is older than the files. The set answers for the states of the files that the table lists: if a file was written
 //! anew since, and the list still has its old tag, a value that only the new file has is not found.
+//! Nor that a column's name was given to another field: columns are found by their names in the files.
 
 mod doubt;
 mod filter;
@@ -74,11 +75,19 @@ pub use writer::{FileKeys, SetWriter, WriteError};
 
 use datafusion::object_store::ObjectMeta;
 
-/// Returns the identity of an object as it is now, of its name, its length and its entity tag. `None` without a tag, or
-/// with an empty one: such a file is always *maybe*.
+/// Tags that say nothing: the second and the third are what MinIO gives for files whose metadata it lacks.
+const NO_TAGS: [&str; 3] = ["", "00000000000000000000000000000000", "00000000000000000000000000000000-1"];
+
+/// Returns the entity tag without what stores add to it: Azure quotes the tags of objects, but not those of lists.
+fn stated_tag(object: &ObjectMeta) -> Option<&str> {
+    let tag = object.e_tag.as_deref()?.trim_start_matches("W/").trim_matches(['"', ' ']);
+    (!NO_TAGS.contains(&tag)).then_some(tag)
+}
+
+/// Returns the identity of an object as it is now, of its name, its length and its entity tag. `None` without a tag, with
+/// an empty one or with one of 32 zeros, which is a placeholder: such a file is always *maybe*.
 pub fn identity(object: &ObjectMeta) -> Option<u64> {
-    let is_stated = |tag: &&str| !tag.trim_start_matches("W/").trim_matches(['"', ' ']).is_empty();
-    let tag = object.e_tag.as_deref().filter(is_stated)?;
+    let tag = stated_tag(object).and(object.e_tag.as_deref())?;
     let (name, len) = (object.location.as_ref(), object.size.to_string());
     Some(filterblock_set::file_identity(&[name.as_bytes(), len.as_bytes(), tag.as_bytes()]))
 }

@@ -1,7 +1,7 @@
 //! Makes the set of a table's files from Arrow's record batches.
 
-use crate::identity;
 use crate::value::{self, Kind};
+use crate::{identity, stated_tag};
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{DataType, Schema};
 use datafusion::object_store::path::Path;
@@ -37,13 +37,15 @@ pub enum WriteError {
     OtherType(String, Option<DataType>),
     /// The store gave no entity tag with the file.
     NoEntityTag(String),
+    /// The file has another length or entity tag now than when it was listed, and may have had it while it was read.
+    Replaced(String),
     /// The keys were collected for another set.
     OtherKeys,
     /// The set was not built.
     Set(SetBuildError),
     /// The file was not read.
     Parquet(ParquetError),
-    /// The set's object was not read or put.
+    /// The set's object was not read or put, or a file's state not read.
     Store(Error),
     /// Other writers changed the set's object at every attempt to continue it.
     Contended(String),
@@ -57,6 +59,7 @@ impl fmt::Display for WriteError {
             Self::OtherType(column, Some(found)) => write!(f, "column {column:?}: {found} is converted by the table"),
             Self::OtherType(column, None) => write!(f, "a batch has no column {column:?}"),
             Self::NoEntityTag(file) => write!(f, "file {file:?} has no entity tag"),
+            Self::Replaced(file) => write!(f, "file {file:?} was replaced: list it anew"),
             Self::OtherKeys => f.write_str("the keys were collected for another set"),
             Self::Set(error) => error.fmt(f),
             Self::Parquet(error) => error.fmt(f),
@@ -162,14 +165,15 @@ impl SetWriter {
         Ok(file.finish()?.len())
     }
 
-    /// Reads a stored Parquet file, and adds it. Returns the number of columns for which it has no filter. Timestamps
-    /// in INT96 get none: the option `coerce_int96` of a session or a table decides what a query sees of them.
+    /// Reads a stored Parquet file, and adds it. Returns the number of columns for which it has no filter. Columns are
+    /// found by their names in the file, not by field ids. Timestamps in INT96 get none: the
+    /// option `coerce_int96` of a session or a table decides what a query sees of them.
     ///
     /// # Errors
-    /// [`WriteError::Parquet`], and those of [`add_file`](Self::add_file).
+    /// [`WriteError::Parquet`], [`WriteError::Store`], [`WriteError::Replaced`], and those of [`add_file`](Self::add_file).
     pub async fn index_file(&mut self, store: Arc<dyn ObjectStore>, object: &ObjectMeta) -> Result<usize, WriteError> {
         #[expect(deprecated, reason = "as above")]
-        let reader = ParquetObjectReader::new(store, object.location.clone()).with_file_size(object.size);
+        let reader = ParquetObjectReader::new(store.clone(), object.location.clone()).with_file_size(object.size);
         let stream = ParquetRecordBatchStreamBuilder::new(reader).await?;
         let names = self.columns.iter().map(|(name, _)| name.as_str());
         let columns = ProjectionMask::columns(stream.parquet_schema(), names);
@@ -190,6 +194,11 @@ impl SetWriter {
             if let Err(error) = keys.add(&batch) {
                 log::warn!("{}: {error}", object.location);
             }
+        }
+        let now = store.head(&object.location).await.map_err(WriteError::Store)?;
+        let is_other = |tag| (now.size, stated_tag(&now)) != (object.size, Some(tag));
+        if stated_tag(object).is_some_and(is_other) {
+            return Err(WriteError::Replaced(object.location.to_string()));
         }
         self.add_file(object, keys)
     }
@@ -224,7 +233,8 @@ impl SetWriter {
     ///
     /// # Errors
     /// [`WriteError::Set`], [`WriteError::Store`], [`WriteError::Contended`]; the writer has its files still. After an error
-    /// of the scratch, and where the future is dropped before its end, it has none of them: index the files anew.
+    /// of the scratch or of making the writer's own set, and where the future is dropped before its end, it has none of
+    /// them: index the files anew.
     pub async fn append_to(
         &mut self,
         store: &dyn ObjectStore,
@@ -307,14 +317,15 @@ impl FileKeys {
     pub fn add(&mut self, batch: &RecordBatch) -> Result<(), WriteError> {
         self.is_whole |= batch.num_rows() > 0;
         let mut result = Ok(());
-        for ((name, kind), column) in self.columns.iter().zip(&mut self.hashes) {
-            // Put back at its end: a panic on the way leaves no column with some of the rows.
-            let Some(mut hashes) = column.take() else { continue };
-            match add_column(&self.hasher, batch, name, *kind, &mut hashes) {
-                Ok(()) => *column = Some(hashes),
-                Err(error) => result = result.and(Err(error)),
+        // Put back at the end: a panic on the way leaves no column with some of the rows.
+        let mut taken = std::mem::replace(&mut self.hashes, vec![None; self.columns.len()]);
+        for ((name, kind), column) in self.columns.iter().zip(&mut taken) {
+            let Some(hashes) = column else { continue };
+            if let Err(error) = add_column(&self.hasher, batch, name, *kind, hashes) {
+                (*column, result) = (None, result.and(Err(error)));
             }
         }
+        self.hashes = taken;
         result
     }
 }

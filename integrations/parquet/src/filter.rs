@@ -110,16 +110,14 @@ impl<B: AsRef<[u8]>> SplitBlockFilter<B> {
     /// denied if the header is wrong.
     pub fn from_bitset(declared_len: i32, bloom_filter_length: Option<i32>, bitset: B) -> Result<Self, Error> {
         let found = bitset.as_ref().len();
-        match usize::try_from(declared_len) {
-            Ok(declared) if is_bitset_len(declared) => (),
-            _ => return Err(Error::Length { len: declared_len.into() }),
+        if !usize::try_from(declared_len).is_ok_and(is_bitset_len) {
+            return Err(Error::Length { len: declared_len.into() });
         }
         if i32::try_from(found) != Ok(declared_len) {
             return Err(Error::DeclaredLength { declared: declared_len, found });
         }
-        let header_len = bloom_filter_length.map(|len| i64::from(len) - i64::from(declared_len));
-        if header_len.is_some_and(|len| !(1..BLOCK_LEN as i64).contains(&len)) {
-            let bloom_filter_length = bloom_filter_length.unwrap_or_default();
+        let is_wrong = |&len: &i32| !(1..BLOCK_LEN as i64).contains(&(i64::from(len) - i64::from(declared_len)));
+        if let Some(bloom_filter_length) = bloom_filter_length.filter(is_wrong) {
             return Err(Error::MetadataLength { declared: declared_len, bloom_filter_length });
         }
         Ok(Self { bitset })
@@ -140,10 +138,8 @@ impl<B: AsRef<[u8]>> SplitBlockFilter<B> {
         let start = block_start(hash, bitset.len());
         // There is no early exit: eight words are one load and one comparison of vectors.
         let block = bitset.get(start..start + BLOCK_LEN);
-        block.is_none_or(|block| {
-            let missing = words(block).zip(mask(hash)).fold(0, |missing, (word, bit)| missing | (bit & !word));
-            missing == 0
-        })
+        let missing = |block| words(block).zip(mask(hash)).fold(0, |missing, (word, bit)| missing | (bit & !word));
+        block.is_none_or(|block| missing(block) == 0)
     }
 
     /// The bitset, as it follows the header in a file.
@@ -159,12 +155,10 @@ impl<B: AsRef<[u8]>> SplitBlockFilter<B> {
     /// The share of absent values that pass, by the bits that are set: the mean over the blocks of the product of their
     /// words' shares of set bits. Needs no number of values, and reads the whole bitset.
     pub fn false_positive_rate(&self) -> f64 {
-        let (mut sum, mut num_blocks) = (0.0, 0.0);
-        for block in self.bitset.as_ref().chunks_exact(BLOCK_LEN) {
-            sum += words(block).map(|word| f64::from(word.count_ones()) / WORD_BITS).product::<f64>();
-            num_blocks += 1.0;
-        }
-        sum / num_blocks
+        let blocks = self.bitset.as_ref().chunks_exact(BLOCK_LEN);
+        let num_blocks = blocks.len() as f64;
+        let of_block = |block| words(block).map(|word| f64::from(word.count_ones()) / WORD_BITS).product::<f64>();
+        blocks.map(of_block).sum::<f64>() / num_blocks
     }
 }
 

@@ -85,7 +85,15 @@ fn what_is_not_indexable_is_an_error() {
     let mut one = writer(&Int64).unwrap();
     let other = writer(&Int64).unwrap();
     assert!(matches!(one.add_file(&lake::object("data/a.parquet", "1"), other.keys()), Err(WriteError::OtherKeys)));
-    for e_tag in [None, Some(""), Some("\"\""), Some("W/\"\""), Some("W/"), Some(" ")] {
+    for e_tag in [
+        None,
+        Some(""),
+        Some("\"\""),
+        Some("\"00000000000000000000000000000000-1\""),
+        Some("W/\"\""),
+        Some("W/"),
+        Some(" "),
+    ] {
         let untagged = ObjectMeta { e_tag: e_tag.map(str::to_owned), ..lake::object("data/a.parquet", "1") };
         let keys = one.keys();
         assert!(matches!(one.add_file(&untagged, keys), Err(WriteError::NoEntityTag(_))), "{e_tag:?}");

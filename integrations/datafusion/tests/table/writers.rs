@@ -57,6 +57,9 @@ async fn given_twice() {
     lake::finished(&mut writer);
     let again = writer.finish(&mut Vec::new()).err();
     assert!(matches!(again, Some(WriteError::Set(SetBuildError::Empty))), "{again:?}");
+    // Listed before it was put again.
+    lake.put("1", &lake.batch(0, [Some(8)])).await;
+    assert!(matches!(writer.index_file(lake.store.clone(), &object).await, Err(WriteError::Replaced(_))));
 }
 
 /// The names of the set's files, none of which is lost, each of a file with its own number.

@@ -15,7 +15,7 @@ import filterblock
 
 
 def identity_of(path: pathlib.Path) -> int:
-    """Changes with the file, but for a second write of equal length in one tick of the clock; an entity tag always does."""
+    """Changes with the file, but for a second write of equal length in one tick of the clock; most stores' entity tags always do."""
     state = path.stat()
     times = state.st_mtime_ns, state.st_ctime_ns
     return filterblock.file_identity(str(path.resolve()), state.st_ino, state.st_size, *times)

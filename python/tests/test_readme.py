@@ -73,6 +73,7 @@ def test_mistakes_that_go_unnoticed(row):
         "changed_file": set_of([1, 2, 3], fb.file_identity("a")),
         "old": {"keys": [1, 2], "tag": "of 1, 2"},
         "new": {"keys": [7, 8], "tag": "of 7, 8"},
+        "set_of": set_of,
         "set_of_replaced": set_of_replaced,
         "between": between,
     }

@@ -153,6 +153,8 @@ impl<F: BuildFamily> PartitionedBuilder<F> {
         store: impl FnOnce(&[u8]) -> Result<u64, E>,
     ) -> Result<(), PartitionBuildError<E>> {
         self.check()?;
+        // First, as memory may not suffice.
+        self.last.reserve(order_key.len());
         match bytes::compare(&self.last, order_key) {
             Ordering::Less if self.open.num_added() >= self.max_entries => self.close(Some(order_key), store)?,
             Ordering::Less | Ordering::Equal => {}

@@ -203,7 +203,7 @@ impl Keys {
             _ => return Ok(()),
         };
         exit::message(format_args!(
-            "{}: begins with a {encoding} byte-order mark, which is in the keys as all bytes are. Run `{command}` on it.",
+            "{}: begins with a {encoding} byte-order mark, which is in the keys. If it is text, run `{command}` on it.",
             self.name.display()
         ));
         Ok(())

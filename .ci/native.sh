@@ -277,6 +277,11 @@ accepted_lane() {
   lean cargo test --release -p filterblock-set --test set accepted:: -- --nocapture
 }
 proves "demo, small" "README's command for the demo"
+# The program that tests build, which has other features of its dependencies than one that is built by itself.
+tested_demo_lane() {
+  lean cargo test --no-run --test cli
+  "$CARGO_TARGET_DIR/debug/filterblock" demo --rows 20000
+}
 
 # Native libraries that comparisons link to. Prints those that are missing.
 missing_engines() {
@@ -446,8 +451,11 @@ schedules_lane() {
 }
 
 proves "fuzz corpora, replayed" "every checked-in input of the fuzz targets"
-# replay_lane <packages and tests>
-replay_lane() { lean cargo test "$@" -- --nocapture; }
+# replay_lane <packages and tests>: some of the replays must be among them.
+replay_lane() {
+  lean cargo test "$@" -- --nocapture | tee "$logs/replayed"
+  grep -q "^test replay::" "$logs/replayed"
+}
 
 # fuzz_lane <seconds for each target>: from the checked-in corpora.
 proves "fuzz" "inputs that no one has thought of"

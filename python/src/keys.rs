@@ -69,7 +69,7 @@ impl Keys {
             scalars.push(scalar);
         }
         match odd {
-            _ if !is_part(object, scalars.len()) => {}
+            _ if !is_part(object, scalars.len())? => {}
             // Which ones came is not known, so that answers would be taken for those of other keys.
             Odd::Maybe => scalars.fill(Some(Scalar::NotIndexable)),
             Odd::LeftOut => scalars.push(Some(Scalar::NotIndexable)),
@@ -197,15 +197,17 @@ impl Keys {
     /// Returns at most [`BATCH_LEN`] values at a time, in the order of the call: ranges of columns.
     fn batches(&self) -> impl Iterator<Item = (&Column, Range<usize>)> {
         self.columns.iter().flat_map(|column| {
-            let firsts = (0..column.len).step_by(BATCH_LEN);
-            firsts.map(move |first| (column, first..column.len.min(first + BATCH_LEN)))
+            (0..column.len).step_by(BATCH_LEN).map(move |first| (column, first..column.len.min(first + BATCH_LEN)))
         })
     }
 }
 
 /// Returns whether an object that has given this number of keys states more: of NumPy's `flat` some were taken before.
-pub fn is_part(object: &Bound<'_, PyAny>, num_given: usize) -> bool {
-    object.len().is_ok_and(|len| len > num_given)
+pub fn is_part(object: &Bound<'_, PyAny>, num_given: usize) -> PyResult<bool> {
+    match object.len() {
+        Err(error) if !error::is_of_keys(object.py(), &error) => Err(error),
+        len => Ok(len.is_ok_and(|len| len > num_given)),
+    }
 }
 
 /// Returns whether an object without keys is a container that has none, and not an iterator that may have given them

@@ -163,7 +163,7 @@ fn values_of(keys: &Bound<'_, PyAny>) -> PyResult<Vec<Scalar>> {
     let keys_of = Keys::of(keys, Odd::Maybe)?;
     let mut values = Vec::with_capacity(keys_of.len());
     keys_of.for_each(|value| values.push(value.map_or(Scalar::NotIndexable, Scalar::owned)));
-    if is_part(keys, values.len()) || values.is_empty() && !is_container(keys)? {
+    if is_part(keys, values.len())? || values.is_empty() && !is_container(keys)? {
         values.push(Scalar::NotIndexable);
     }
     Ok(values)

@@ -306,15 +306,10 @@ def test_keys_without_entries_are_named():
 
 def test_producers_that_fail():
     for error, raised in ((MemoryError, MemoryError), (KeyboardInterrupt, KeyboardInterrupt), (OSError, TypeError)):
-
-        class Producer:
-            def __arrow_c_stream__(self, schema=None):
-                raise error
-
-            def __len__(self):
-                return 3
-
-        pytest.raises(raised, fb.build, Producer())
+        fail = lambda *_: (_ for _ in ()).throw(error)
+        pytest.raises(raised, fb.build, type("Producer", (), {"__arrow_c_stream__": fail, "__len__": lambda self: 3})())
+        if raised is error:
+            pytest.raises(raised, fb.build, type("Interrupted", (Bar,), {"__len__": fail})())
 
 
 def test_buffers_that_are_too_short():

@@ -62,8 +62,8 @@ struct RocksdbFilterOptions {
   // statement.) Where it is true, of a comparator of another name, DB::Open is InvalidArgument without a normal form, and
   // where RocksDB itself hashes keys' bytes, as stored keys would be denied. If the statement is wrong, they are.
   // CreateColumnFamily, SetOptions, and opening without writing, do not ask, nor does DB::Open where NewAdaptiveTableFactory
-  // holds the table factory: ask ValidateOptions of the policy. No part of an options
-  // file, after which a policy has neither form nor statement: set it anew.
+  // holds the table factory: ask ValidateOptions of the policy. No part of an options file, after which a policy has neither
+  // form nor statement: set it anew.
   std::string distinct_keys_of;
 
   // Where to log filters that cannot be used. Without it they are logged when the next table is written, to its log.

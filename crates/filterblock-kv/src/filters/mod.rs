@@ -27,7 +27,7 @@ use super::cache::{CachedFilter, FileId, FilterResidence, OPEN_RANGE_FILTER, Pin
 use super::cell::CellKey;
 use super::context::{OpenFile, TableContext};
 use super::error::{Damage, Error};
-use super::footer::{FilterHandle, Footer, filter_context, open_footer};
+use super::footer::{FOOTER_LEN, FilterHandle, Footer, filter_context, open_footer};
 use super::manifest::HasherId;
 use super::names::FileName;
 use super::prefix::safe_entry;
@@ -112,7 +112,7 @@ impl TableFilters {
         let name = FileName::Filters(number).to_string();
         let file = OpenFile::new(context, name.clone());
         let opened = context.storage.open(&name).map_err(|error| Error::io(&name, "open", error)).and_then(|source| {
-            let (filters, _, _) = open_footer(&name, &*source)?;
+            let (filters, _, file_len) = open_footer(&name, &*source)?;
             // Else it is another store's, or of before a backup of this one was restored, and has filters of other keys.
             let facts = |of: &Footer| [of.table, of.num_cells, of.num_tombstones, of.num_rows, of.min_seq, of.max_seq];
             let differs = |&(found, expected): &(u64, u64)| found != expected;
@@ -122,7 +122,8 @@ impl TableFilters {
                 }
                 Some((found, expected)) => {
                     let field = "number, count or sequence number of its table";
-                    Err(Error::damaged(&name, 0, Damage::Field { name: field, found, expected }))
+                    let footer_at = file_len - FOOTER_LEN as u64;
+                    Err(Error::damaged(&name, footer_at, Damage::Field { name: field, found, expected }))
                 }
                 None => Ok((source, filters)),
             }

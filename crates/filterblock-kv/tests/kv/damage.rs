@@ -142,7 +142,10 @@ fn filters_that_were_rebuilt_for_another_stores_table_are_not_used() {
     let store = open(&storage).unwrap();
     assert_eq!(ask(&store), 0);
     let [warning] = &store.warnings()[..] else { panic!("one warning: {:?}", store.warnings()) };
-    assert!(warning.to_string().contains("of its table is 61 where 60 is expected"), "{warning}");
+    let footer_at = others.contents(&name).unwrap().len() - PAGE_LEN;
+    let expected =
+        format!("{name}: at offset {footer_at}: number, count or sequence number of its table is 61 where 60");
+    assert!(warning.to_string().contains(&expected), "{warning}");
 }
 
 /// A store with a write that waits to be flushed, and the number of its last operation.
